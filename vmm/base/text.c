@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text.c: see text.h. */
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+
+bool text_copy(char *to, size_t size, const char *text)
+{
+    size_t length = strlen(text);
+    bool fits = length < size;
+
+    must(size > 0);
+    if (!fits)
+        length = size - 1;
+    memcpy(to, text, length);
+    to[length] = '\0';
+    return fits;
+}
+
+/* One byte as printable ASCII; PIECE has room for "\xNN". */
+static size_t text_escape_byte(char piece[5], uint8_t byte)
+{
+    switch (byte) {
+    case '\n':
+        return (size_t)snprintf(piece, 5, "\\n");
+    case '\r':
+        return (size_t)snprintf(piece, 5, "\\r");
+    case '\t':
+        return (size_t)snprintf(piece, 5, "\\t");
+    case '\\':
+        return (size_t)snprintf(piece, 5, "\\\\");
+    default:
+        if (byte >= 0x20 && byte < 0x7f)
+            return (size_t)snprintf(piece, 5, "%c", byte);
+        return (size_t)snprintf(piece, 5, "\\x%02x", byte);
+    }
+}
+
+void text_escape(char *to, size_t to_size, const void *bytes, size_t size)
+{
+    const uint8_t *in = bytes;
+    size_t used = 0;
+
+    must(to_size >= 8);
+    for (size_t i = 0; i < size; i++) {
+        char piece[5];
+        size_t length = text_escape_byte(piece, in[i]);
+
+        /* Four bytes stay free for "..." and the terminator. */
+        if (used + length > to_size - 4) {
+            memcpy(to + used, "...", 3);
+            used += 3;
+            break;
+        }
+        memcpy(to + used, piece, length);
+        used += length;
+    }
+    to[used] = '\0';
+}
+
+void text_hex(char *to, const uint8_t *bytes, size_t size)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < size; i++) {
+        to[2 * i] = digits[bytes[i] >> 4];
+        to[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    to[2 * size] = '\0';
+}
+
+size_t text_utf8_length(const uint8_t *bytes, size_t size)
+{
+    uint8_t low = 0x80, high = 0xbf; /* allowed range of the second byte */
+    size_t length;
+
+    if (size == 0)
+        return 0;
+    if (bytes[0] < 0x80)
+        return 1;
+    if (bytes[0] < 0xc2 || bytes[0] > 0xf4)
+        return 0;
+    length = bytes[0] < 0xe0 ? 2 : bytes[0] < 0xf0 ? 3 : 4;
+    if (length > size)
+        return 0;
+    if (bytes[0] == 0xe0)
+        low = 0xa0; /* over-long */
+    if (bytes[0] == 0xed)
+        high = 0x9f; /* surrogates */
+    if (bytes[0] == 0xf0)
+        low = 0x90; /* over-long */
+    if (bytes[0] == 0xf4)
+        high = 0x8f; /* past U+10FFFF */
+    if (bytes[1] < low || bytes[1] > high)
+        return 0;
+    for (size_t i = 2; i < length; i++) {
+        if (bytes[i] < 0x80 || bytes[i] > 0xbf)
+            return 0;
+    }
+    return length;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text.h: text for people, made from bytes that may be hostile (all processes). */
+#ifndef VMM_BASE_TEXT_H
+#define VMM_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Copy TEXT, cut to fit; always terminated. Returns false when it was cut. */
+bool text_copy(char *to, size_t size, const char *text);
+
+/*
+ * Escape SIZE bytes so that the result is printable ASCII on one line: \n, \r, \t, \\ and \xNN.
+ * Cut (with "..." at the end) to fit into TO, which is always terminated; TO_SIZE is at least 8.
+ */
+void text_escape(char *to, size_t to_size, const void *bytes, size_t size);
+
+/* Lower-case hexadecimal digits of SIZE bytes; TO has room for 2 * SIZE + 1. */
+void text_hex(char *to, const uint8_t *bytes, size_t size);
+
+/* Length in bytes (1 to 4) of the valid UTF-8 sequence at BYTES (RFC 3629), 0 when there is none. */
+size_t text_utf8_length(const uint8_t *bytes, size_t size);
+
+#endif

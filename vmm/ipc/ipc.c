@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ipc.c: records over a SOCK_SEQPACKET pair; see ipc.h. The packet is u32 kind, then the payload. The
+ * codecs of the records are in record.c.
+ */
+#include "ipc/ipc.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/num.h"
+#include "ipc/record.h"
+
+int ipc_channel(int fds[2], struct err *err)
+{
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
+        return err_sys(err, "cannot create a socket pair");
+    return 0;
+}
+
+int ipc_send(int fd, enum ipc_kind kind, const uint8_t *payload, size_t size, struct err *err)
+{
+    uint8_t head[4];
+    struct iovec parts[2] = {{.iov_base = head, .iov_len = sizeof(head)}, {.iov_len = size}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = size ? 2 : 1};
+    ssize_t count;
+
+    must(size <= IPC_RECORD_MAX_BYTES);
+    le32_store(head, (uint32_t)kind);
+    memcpy(&parts[1].iov_base, &payload, sizeof(payload)); /* iov_base is not const */
+    do
+        count = sendmsg(fd, &message, MSG_NOSIGNAL);
+    while (count < 0 && errno == EINTR);
+    if (count < 0)
+        return err_sys(err, "cannot send record %u", (unsigned)kind);
+    return 0;
+}
+
+int ipc_receive(int fd, struct ipc_record *record, struct err *err)
+{
+    uint8_t head[4];
+    struct iovec parts[2] = {{.iov_base = head, .iov_len = sizeof(head)},
+        {.iov_base = record->payload, .iov_len = sizeof(record->payload)}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    ssize_t count;
+
+    do
+        count = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    while (count < 0 && errno == EINTR);
+    if (count < 0)
+        return err_sys(err, "cannot receive a record");
+    if (count == 0)
+        return 0;
+    if (count < (ssize_t)sizeof(head) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+        return err_set(err, "a record has a wrong length or carries descriptors");
+    record->kind = (enum ipc_kind)le32_load(head);
+    record->size = (size_t)count - sizeof(head);
+    return 1;
+}
+
+int ipc_send_plain(int fd, enum ipc_kind kind, struct err *err)
+{
+    must(kind == IPC_CANCEL || kind == IPC_HALT || kind == IPC_PROBE);
+    return ipc_send(fd, kind, NULL, 0, err);
+}
+
+int ipc_send_wire(int fd, enum ipc_kind kind, const uint8_t *payload, size_t size,
+    struct err *err)
+{
+    must(kind == IPC_HELLO || kind == IPC_STARTED || kind == IPC_EXITED || kind == IPC_EXPORTED);
+    return ipc_send(fd, kind, payload, size, err);
+}
