@@ -70,4 +70,92 @@ $(OBJ)/%.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# ---- the guest: agent, initramfs, scratch template, kernel, images ----------------------------------
+
+GUEST  := $(BUILD)/guest
+KERNEL := $(BUILD)/kernel
+IMAGES := $(BUILD)/images
+
+$(OBJ)/guest/%.o: %.c
+	$(call say,CC-GUEST,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(AGENT_CPPFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(GUEST)/vmrun-agent: $(patsubst %.c,$(OBJ)/guest/%.o,$(vmrun-agent_SOURCES))
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(AGENT_CFLAGS) $(AGENT_LDFLAGS) -o $@ $^
+
+$(GUEST)/initramfs.cpio: $(GUEST)/vmrun-agent guest-agent/mkinitramfs
+	$(call say,CPIO,$@)
+	$(Q)guest-agent/mkinitramfs $< $@
+
+$(GUEST)/scratch.ext4: guest-agent/mkscratch
+	$(call say,MKFS,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)guest-agent/mkscratch $@
+
+$(KERNEL)/vmlinux: $(wildcard kernel-config/*)
+	$(Q)KERNEL_SRC='$(KERNEL_SRC)' kernel-config/build $(KERNEL)
+
+image-%:
+	$(Q)rootfs/build $* $(IMAGES)
+
+executables: $(addprefix $(BIN)/,$(EXECUTABLES))
+guest: $(GUEST)/initramfs.cpio $(GUEST)/scratch.ext4
+kernel: $(KERNEL)/vmlinux
+images: image-base image-data
+image-data: image-base # one after the other: both want the whole machine
+
+# The lab is needed only where KVM does not run guests at native speed.
+lab-image:
+	$(Q)tools/lab --build
+
+all: executables guest kernel images
+
+# ---- running and testing --------------------------------------------------------------------------
+
+# Where guests run: on this host if `vmrun doctor` says so, else in the lab. Said, not silent.
+WHERE = tools/where
+
+deps:
+	$(Q)tools/deps
+
+demo: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tools/demo
+
+check: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/check
+
+check-long: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/check --long
+
+doctor: executables guest kernel
+	$(Q)$(BIN)/vmrun doctor
+
+clean:
+	$(Q)rm -rf $(BIN) $(OBJ) $(GUEST) $(BUILD)/unit $(BUILD)/unit-obj $(BUILD)/fuzz $(BUILD)/fuzz-obj
+
+distclean:
+	$(Q)rm -rf $(BUILD)
+
+help:
+	@echo 'make demo        install what is needed, build everything, run the main example'
+	@echo 'make check       the same set-up, then all tests'
+	@echo 'make all         build everything: executables guest kernel images'
+	@echo 'make doctor      does this host run microVMs? what weakens them?'
+	@echo 'make unit        unit tests only (UNIT=word chooses)'
+	@echo 'make fuzz-replay fuzz targets only (FUZZ=word chooses, FUZZ_SECONDS=10)'
+	@echo 'make check-long  the full test set'
+	@echo 'make clean       remove what was compiled; distclean: kernel and images too'
+	@echo 'V=1 shows commands; KERNEL_SRC=DIR builds the guest kernel from another tree'
+
+.PHONY: all executables guest kernel images lab-image deps demo check check-long doctor clean \
+        distclean help
+
+include tests/unit.mk
+
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # One object list per executable: what is not listed is not in that jail.
 
-vmrun_SOURCES           := $(BASE) $(WIRE) $(IPC) $(wildcard vmm/supervisor/*.c)
-vmrun-monitor_SOURCES   := $(BASE) $(WIRE) $(IPC) $(wildcard vmm/monitor/*.c) \
-                           $(wildcard vmm/monitor/virtio/*.c) $(wildcard vmm/monitor/arch/$(ARCH)/*.c)
-vmrun-scribe_SOURCES    := $(BASE) $(IPC) $(wildcard vmm/scribe/*.c)
-vmrun-extractor_SOURCES := $(BASE) $(WIRE) $(IPC) $(wildcard vmm/extractor/*.c)
-vmrun-agent_SOURCES     := $(BASE) $(WIRE) $(wildcard guest-agent/*.c)
+# The .c files of a folder without its fuzz targets.
+folder = $(filter-out %_fuzz.c,$(wildcard $(1)/*.c))
+
+vmrun_SOURCES           := $(BASE) $(WIRE) $(IPC) $(call folder,vmm/supervisor)
+vmrun-monitor_SOURCES   := $(BASE) $(WIRE) $(IPC) $(call folder,vmm/monitor) \
+                           $(call folder,vmm/monitor/virtio) \
+                           $(call folder,vmm/monitor/arch/$(ARCH))
+vmrun-scribe_SOURCES    := $(BASE) $(IPC) $(call folder,vmm/scribe)
+vmrun-extractor_SOURCES := $(BASE) $(WIRE) $(IPC) $(call folder,vmm/extractor)
+vmrun-agent_SOURCES     := $(BASE) $(WIRE) $(call folder,guest-agent)

@@ -102,3 +102,16 @@ size_t text_utf8_length(const uint8_t *bytes, size_t size)
     }
     return length;
 }
+
+bool text_utf8_is_control(const uint8_t *bytes, size_t length)
+{
+    if (length == 1)
+        return bytes[0] < 0x20 || bytes[0] == 0x7f;
+    if (length == 2)
+        return (bytes[0] == 0xc2 && bytes[1] <= 0x9f) || (bytes[0] == 0xd8 && bytes[1] == 0x9c);
+    if (length != 3 || bytes[0] != 0xe2)
+        return false;
+    if (bytes[1] == 0x80)
+        return bytes[2] == 0x8e || bytes[2] == 0x8f || (bytes[2] >= 0xaa && bytes[2] <= 0xae);
+    return bytes[1] == 0x81 && bytes[2] >= 0xa6 && bytes[2] <= 0xa9;
+}

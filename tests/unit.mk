@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Unit tests and fuzz targets; included by the top Makefile (BUILD, CPPFLAGS, WARNINGS, Q, say).
+#
+#     make unit          build and run every tests/unit/**/*_test.c
+#     make unit UNIT=wire    only those with "wire" in their path
+#     make fuzz-replay   build every *_fuzz.c, replay tests/corpus/<target>/, then fuzz each for
+#                        FUZZ_SECONDS; FUZZ=wire as above
+#
+# A test or fuzz target says what it is linked with in comments within its first ten lines, one or
+# more of them (sources by their path, anything that begins with "-" goes to the linker):
+#
+#     /* LINK: vmm/wire/wire.c vmm/base/cursor.c -lcrypto */
+#
+# Everything here is built by clang with the address and undefined sanitizers. vmm/wire/wire_fuzz.c
+# is target "wire" with the corpus tests/corpus/wire/.
+
+UNIT         ?=
+UNIT_JOBS    ?= 2
+UNIT_SECONDS ?= 120
+FUZZ         ?=
+FUZZ_JOBS    ?= 2
+FUZZ_SECONDS ?= 10
+CLANG        ?= clang
+
+# Clang's -Wconversion has -Wsign-conversion in it, gcc's has not.
+SAN_CFLAGS   := -std=gnu17 -O1 -g -fno-omit-frame-pointer $(WARNINGS) -Wno-sign-conversion \
+                -fno-sanitize-recover=all
+UNIT_CFLAGS  := $(SAN_CFLAGS) -fsanitize=address,undefined
+FUZZ_CFLAGS  := $(SAN_CFLAGS) -fsanitize=fuzzer-no-link,address,undefined
+UNIT_LINK    := $(UNIT_CFLAGS) -lcmocka
+FUZZ_LINK    := $(SAN_CFLAGS) -fsanitize=fuzzer,address,undefined
+SAN_CPPFLAGS := $(CPPFLAGS) -I.
+UNIT_ENV     := CMOCKA_MESSAGE_OUTPUT=TAP ASAN_OPTIONS=detect_stack_use_after_return=1 \
+                UBSAN_OPTIONS=print_stacktrace=1
+
+UNIT_SOURCES := $(shell find tests/unit -name '*_test.c' | LC_ALL=C sort)
+FUZZ_SOURCES := $(shell find vmm guest-agent -name '*_fuzz.c' | LC_ALL=C sort)
+
+# $(call links,FILE): the words of its LINK comments.
+links = $(shell sed -n '1,10s|^/\* LINK: *\(.*[^ ]\) *\*/.*$$|\1|p' $(1))
+fuzz_target = $(patsubst %_fuzz.c,%,$(notdir $(1)))
+
+# $(call TEST_RULE,SOURCE,BINARY,unit or fuzz,UNIT or FUZZ)
+define TEST_RULE
+$(2): $(patsubst %.c,$(BUILD)/$(3)-obj/%.o,$(1) $(filter-out -%,$(call links,$(1))))
+	$$(call say,LINK,$$@)
+	$(Q)mkdir -p $$(@D)
+	$(Q)$$(CLANG) -o $$@ $$^ $$($(4)_LINK) $(filter -%,$(call links,$(1)))
+endef
+
+unit_binary = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(1))
+fuzz_binary = $(BUILD)/fuzz/$(call fuzz_target,$(1))
+# Those of LIST that have WORD in them; all without a WORD.
+chosen = $(if $(1),$(foreach name,$(2),$(if $(findstring $(1),$(name)),$(name))),$(2))
+
+UNIT_BINARIES := $(foreach source,$(UNIT_SOURCES),$(call unit_binary,$(source)))
+FUZZ_BINARIES := $(foreach source,$(FUZZ_SOURCES),$(call fuzz_binary,$(source)))
+UNIT_CHOSEN   := $(call chosen,$(UNIT),$(UNIT_BINARIES))
+FUZZ_CHOSEN   := $(call chosen,$(FUZZ),$(FUZZ_BINARIES))
+
+$(foreach source,$(UNIT_SOURCES),\
+    $(eval $(call TEST_RULE,$(source),$(call unit_binary,$(source)),unit,UNIT)))
+$(foreach source,$(FUZZ_SOURCES),\
+    $(eval $(call TEST_RULE,$(source),$(call fuzz_binary,$(source)),fuzz,FUZZ)))
+
+$(BUILD)/unit-obj/%.o: %.c
+	$(call say,CC,$< (unit))
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(SAN_CPPFLAGS) $(UNIT_CFLAGS) -MMD -MP -c -o $@ $<
+
+# libFuzzer's entry point has no prototype in any header.
+$(BUILD)/fuzz-obj/%.o: %.c
+	$(call say,CC,$< (fuzz))
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(SAN_CPPFLAGS) $(FUZZ_CFLAGS) $(if $(filter %_fuzz.c,$<),-Wno-missing-prototypes) \
+	    -MMD -MP -c -o $@ $<
+
+-include $(shell find $(BUILD)/unit-obj $(BUILD)/fuzz-obj -name '*.d' 2>/dev/null)
+
+.PHONY: unit fuzz-build fuzz-replay
+unit: $(UNIT_CHOSEN)
+	$(Q)test -n "$(strip $^)" || { echo 'unit: no test matches "$(UNIT)"' >&2; exit 1; }
+	$(Q)$(UNIT_ENV) prove --jobs $(UNIT_JOBS) --exec 'timeout -k 5 $(UNIT_SECONDS)' $^
+
+fuzz-build: $(FUZZ_CHOSEN)
+
+# New inputs go to build/, never into the kept corpus; what breaks a target is in build/fuzz/found/.
+fuzz-replay: $(FUZZ_CHOSEN)
+	$(Q)test -n "$(strip $^)" || { echo 'fuzz: no target matches "$(FUZZ)"' >&2; exit 1; }
+	$(Q)mkdir -p $(BUILD)/fuzz/found $(BUILD)/fuzz/log
+	$(Q)printf '%s\n' $(notdir $^) | xargs -P $(FUZZ_JOBS) -I '{}' sh -c ' \
+	    mkdir -p "$(BUILD)/fuzz/new/{}" && test -d "tests/corpus/{}" || \
+	        { echo "fuzz: {}: no corpus in tests/corpus/{}" >&2; exit 1; }; \
+	    log="$(BUILD)/fuzz/log/{}"; count=$$(ls "tests/corpus/{}" | wc -l); \
+	    if timeout 300 "$(BUILD)/fuzz/{}" -runs=0 "tests/corpus/{}" >"$$log" 2>&1 && \
+	        { test "$(FUZZ_SECONDS)" -eq 0 || timeout $$(($(FUZZ_SECONDS) + 120)) \
+	            "$(BUILD)/fuzz/{}" -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 \
+	            -print_final_stats=1 -artifact_prefix="$(BUILD)/fuzz/found/{}-" \
+	            "$(BUILD)/fuzz/new/{}" "tests/corpus/{}" >>"$$log" 2>&1; }; then \
+	        runs=$$(sed -n "s/^stat::number_of_executed_units: *//p" "$$log"); \
+	        echo "fuzz: {}: ok, $$count corpus files, $${runs:-0} executions"; \
+	    else \
+	        echo "fuzz: {}: FAILED, see $$log" >&2; tail -n 40 "$$log" >&2; exit 1; \
+	    fi'

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vcpu.h: one thread per vCPU around KVM_RUN. A thread does register accesses of devices itself; data
+ * of devices is the event loop's. The first vCPU that cannot go on says why, once, through
+ * `ended` of its owner; then the event loop stops all of them.
+ */
+#ifndef VMM_MONITOR_VCPU_H
+#define VMM_MONITOR_VCPU_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ipc/ipc.h"
+#include "monitor/console.h"
+#include "monitor/guest_mem.h"
+#include "monitor/kvm.h"
+
+struct vcpu;
+
+/* What a vCPU thread asks of its machine. Called on vCPU threads. */
+struct vcpu_owner {
+    void *context;
+    struct console *console; /* NULL without --console */
+    /* A register access of LENGTH (1, 2, 4 or 8) bytes at ADDRESS; the address is the guest's. */
+    void (*mmio_read)(void *context, gpa_t address, uint8_t *data, uint32_t length);
+    void (*mmio_write)(void *context, gpa_t address, const uint8_t *data, uint32_t length);
+    /* The vCPU cannot go on. Only the cause, the details and the text of ENDED are set. */
+    void (*ended)(void *context, struct vcpu *vcpu, const struct ipc_ended *ended);
+};
+
+struct vcpu {
+    uint32_t index;
+    struct kvm_vcpu kvm;
+    const struct vcpu_owner *owner;
+    pthread_t thread;
+    bool started;
+    atomic_bool stop;
+    uint64_t exits;  /* valid after vcpu_stop() */
+    uint64_t cpu_ns; /* CPU time of the thread; valid after vcpu_stop() */
+};
+
+/* Once per process, before the first vcpu_start(): the signal that kicks a thread out of KVM_RUN. */
+int vcpu_signal_init(struct err *err);
+
+int vcpu_start(struct vcpu *vcpu, const struct vcpu_owner *owner, struct err *err);
+
+/* Make the thread leave KVM_RUN and wait for its end. Safe when it never started or ended already. */
+void vcpu_stop(struct vcpu *vcpu);
+
+#endif

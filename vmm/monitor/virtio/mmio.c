@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mmio.c: the virtio-mmio register machine (monitor; input: the guest's). See mmio.h. */
+#include "monitor/virtio/mmio.h"
+
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/num.h"
+
+/* Registers (§4.2.2): R readable, W writable. */
+enum {
+    REG_MAGIC = 0x000,                  /* R */
+    REG_VERSION = 0x004,                /* R */
+    REG_DEVICE_ID = 0x008,              /* R */
+    REG_VENDOR_ID = 0x00c,              /* R */
+    REG_DEVICE_FEATURES = 0x010,        /* R */
+    REG_DEVICE_FEATURES_SELECT = 0x014, /* W */
+    REG_DRIVER_FEATURES = 0x020,        /* W */
+    REG_DRIVER_FEATURES_SELECT = 0x024, /* W */
+    REG_QUEUE_SELECT = 0x030,           /* W */
+    REG_QUEUE_SIZE_MAX = 0x034,         /* R */
+    REG_QUEUE_SIZE = 0x038,             /* W */
+    REG_QUEUE_READY = 0x044,            /* RW */
+    REG_INTERRUPT_STATUS = 0x060,       /* R */
+    REG_INTERRUPT_ACK = 0x064,          /* W */
+    REG_STATUS = 0x070,                 /* RW */
+    REG_QUEUE_DESC_LOW = 0x080,         /* W, like the five below */
+    REG_QUEUE_DESC_HIGH = 0x084,
+    REG_QUEUE_AVAIL_LOW = 0x090,
+    REG_QUEUE_AVAIL_HIGH = 0x094,
+    REG_QUEUE_USED_LOW = 0x0a0,
+    REG_QUEUE_USED_HIGH = 0x0a4,
+    REG_SHM_LENGTH_LOW = 0x0b0, /* R, like the three behind it */
+    REG_SHM_BASE_HIGH = 0x0bc,
+    REG_CONFIG = 0x100,
+};
+
+enum {
+    MMIO_MAGIC = 0x74726976, /* "virt" */
+    MMIO_VERSION = 2,
+};
+
+/* Device status (§2.1). */
+enum {
+    STATUS_ACKNOWLEDGE = 1,
+    STATUS_DRIVER = 2,
+    STATUS_DRIVER_OK = 4,
+    STATUS_FEATURES_OK = 8,
+    STATUS_NEEDS_RESET = 64,
+    STATUS_FAILED = 128,
+
+    STATUS_NEGOTIATING = STATUS_ACKNOWLEDGE | STATUS_DRIVER,
+    STATUS_CONFIGURING = STATUS_NEGOTIATING | STATUS_FEATURES_OK,
+    STATUS_ACTIVE = STATUS_CONFIGURING | STATUS_DRIVER_OK,
+};
+
+enum {
+    INTERRUPT_USED = 1,
+    INTERRUPT_CONFIG = 2,
+};
+
+static void mmio_lock(struct mmio_device *device)
+{
+    must(pthread_mutex_lock(&device->lock) == 0);
+}
+
+static void mmio_unlock(struct mmio_device *device)
+{
+    must(pthread_mutex_unlock(&device->lock) == 0);
+}
+
+/* Adds to an eventfd; it can only fail when the count is at its end, and then it is readable. */
+static void mmio_ring(int fd)
+{
+    const uint64_t one = 1;
+
+    (void)!write(fd, &one, sizeof(one));
+}
+
+static uint64_t mmio_offer(const struct mmio_device *device)
+{
+    return device->model.features | VIRTIO_F_VERSION_1;
+}
+
+static void mmio_interrupt(struct mmio_device *device, unsigned int bit)
+{
+    /* Release: orders what the interrupt is about (used.idx, the status register) before the bit, for
+     * a vCPU thread that loads the bit with acquire on behalf of the driver. The eventfd comes last:
+     * a driver that is interrupted finds the bit. */
+    atomic_fetch_or_explicit(&device->interrupt_status, bit, memory_order_release);
+    mmio_ring(device->irq_fd);
+}
+
+/* The device gives up until the driver resets it (§2.1.2). */
+static void mmio_break(struct mmio_device *device, const struct err *err)
+{
+    device->status |= STATUS_NEEDS_RESET;
+    device->breakage = *err;
+    (void)err_wrap(&device->breakage, "%s", device->model.name);
+    device->breakage_pending = true;
+    if (device->status & STATUS_DRIVER_OK)
+        mmio_interrupt(device, INTERRUPT_CONFIG);
+}
+
+static void mmio_reset(struct mmio_device *device)
+{
+    for (uint32_t i = 0; i < device->model.ops->queue_count; i++) {
+        queue_reset(&device->queues[i].queue);
+        device->queues[i].registers = (struct queue_registers){.raw_size = 0};
+        device->queues[i].ready = false;
+    }
+    device->status = 0;
+    device->device_features_select = 0;
+    device->driver_features_select = 0;
+    device->driver_features = 0;
+    device->driver_features_excess = false;
+    device->queue_select = 0;
+    device->reset_pending = true;
+    atomic_store_explicit(&device->interrupt_status, 0, memory_order_release);
+    mmio_wake(device, 0);
+}
+
+/* DRIVER_OK: the queues are checked here, once, and never again looked up from the registers. */
+static void mmio_activate(struct mmio_device *device)
+{
+    device->status |= STATUS_DRIVER_OK;
+    for (uint32_t i = 0; i < device->model.ops->queue_count; i++) {
+        struct mmio_queue *queue = &device->queues[i];
+        struct err err = ERR_INIT;
+
+        if (!queue->ready)
+            continue;
+        if (queue_activate(&queue->queue, device->mem, &queue->registers, &err) < 0) {
+            (void)err_wrap(&err, "queue %u", i);
+            mmio_break(device, &err);
+            mmio_wake(device, 0);
+            return;
+        }
+    }
+    /* A doorbell that rang before this point found nothing active: ring them all again. */
+    for (uint32_t i = 0; i < device->model.ops->queue_count; i++)
+        mmio_wake(device, i);
+}
+
+static bool mmio_features_fit(const struct mmio_device *device)
+{
+    return !(device->driver_features & ~mmio_offer(device)) && !device->driver_features_excess &&
+        (device->driver_features & VIRTIO_F_VERSION_1);
+}
+
+/* The driver adds one bit at a time, in the order of §3.1.1; any other value is ignored. */
+static void mmio_write_status(struct mmio_device *device, uint32_t value)
+{
+    uint32_t added;
+
+    if (value == 0) {
+        mmio_reset(device);
+        return;
+    }
+    value &= ~(uint32_t)STATUS_NEEDS_RESET; /* ours; a driver writes back what it read */
+    if ((device->status & ~(uint32_t)STATUS_NEEDS_RESET) & ~value)
+        return;
+    added = value & ~device->status;
+    if (added == STATUS_FAILED)
+        device->status |= STATUS_FAILED;
+    else if (added == STATUS_ACKNOWLEDGE && device->status == 0)
+        device->status |= STATUS_ACKNOWLEDGE;
+    else if (added == STATUS_DRIVER && device->status == STATUS_ACKNOWLEDGE)
+        device->status |= STATUS_DRIVER;
+    else if (added == STATUS_FEATURES_OK && device->status == STATUS_NEGOTIATING &&
+        mmio_features_fit(device))
+        device->status |= STATUS_FEATURES_OK;
+    else if (added == STATUS_DRIVER_OK && device->status == STATUS_CONFIGURING)
+        mmio_activate(device);
+}
+
+static void mmio_write_features(struct mmio_device *device, uint32_t value)
+{
+    if (device->status != STATUS_NEGOTIATING)
+        return;
+    if (device->driver_features_select == 0)
+        device->driver_features = (device->driver_features & ~0xffffffffULL) | value;
+    else if (device->driver_features_select == 1)
+        device->driver_features =
+            (device->driver_features & 0xffffffffULL) | ((uint64_t)value << 32);
+    else if (value != 0)
+        device->driver_features_excess = true;
+}
+
+/* NULL when QueueSel names a queue that is not there. */
+static struct mmio_queue *mmio_selected(struct mmio_device *device)
+{
+    if (device->queue_select >= device->model.ops->queue_count)
+        return NULL;
+    return &device->queues[device->queue_select];
+}
+
+static void put_low(uint64_t *field, uint32_t value)
+{
+    *field = (*field & ~0xffffffffULL) | value;
+}
+
+static void put_high(uint64_t *field, uint32_t value)
+{
+    *field = (*field & 0xffffffffULL) | ((uint64_t)value << 32);
+}
+
+/* Registers of the selected queue: only between FEATURES_OK and DRIVER_OK, and not while it is ready. */
+static void mmio_write_queue(struct mmio_device *device, uint64_t offset, uint32_t value)
+{
+    struct mmio_queue *queue = mmio_selected(device);
+    struct queue_registers *registers;
+
+    if (!queue || device->status != STATUS_CONFIGURING)
+        return;
+    if (offset == REG_QUEUE_READY) {
+        if (value <= 1)
+            queue->ready = value == 1;
+        return;
+    }
+    if (queue->ready)
+        return;
+    registers = &queue->registers;
+    if (offset == REG_QUEUE_SIZE)
+        registers->raw_size = value;
+    else if (offset == REG_QUEUE_DESC_LOW)
+        put_low(&registers->raw_desc_gpa, value);
+    else if (offset == REG_QUEUE_DESC_HIGH)
+        put_high(&registers->raw_desc_gpa, value);
+    else if (offset == REG_QUEUE_AVAIL_LOW)
+        put_low(&registers->raw_avail_gpa, value);
+    else if (offset == REG_QUEUE_AVAIL_HIGH)
+        put_high(&registers->raw_avail_gpa, value);
+    else if (offset == REG_QUEUE_USED_LOW)
+        put_low(&registers->raw_used_gpa, value);
+    else if (offset == REG_QUEUE_USED_HIGH)
+        put_high(&registers->raw_used_gpa, value);
+}
+
+static void mmio_write_locked(struct mmio_device *device, uint64_t offset, uint32_t value)
+{
+    switch (offset) {
+    case REG_DEVICE_FEATURES_SELECT:
+        device->device_features_select = value;
+        break;
+    case REG_DRIVER_FEATURES_SELECT:
+        device->driver_features_select = value;
+        break;
+    case REG_DRIVER_FEATURES:
+        mmio_write_features(device, value);
+        break;
+    case REG_QUEUE_SELECT:
+        device->queue_select = value;
+        break;
+    case REG_STATUS:
+        mmio_write_status(device, value);
+        break;
+    default:
+        mmio_write_queue(device, offset, value);
+        break;
+    }
+}
+
+void mmio_write(struct mmio_device *device, uint64_t offset, const uint8_t *bytes, uint32_t size)
+{
+    uint32_t value;
+
+    /* The configuration spaces that we have are constant. */
+    if (offset >= REG_CONFIG || size != 4 || offset % 4 != 0)
+        return;
+    value = le32_load(bytes);
+    if (offset == MMIO_QUEUE_NOTIFY) {
+        if (value < device->model.ops->queue_count)
+            mmio_wake(device, value);
+        return;
+    }
+    if (offset == REG_INTERRUPT_ACK) {
+        /* Release pairs with nothing of ours: the driver acknowledges first and looks at the rings
+         * afterwards; acquire keeps it that way on this thread. */
+        atomic_fetch_and_explicit(&device->interrupt_status, ~value, memory_order_acq_rel);
+        return;
+    }
+    mmio_lock(device);
+    mmio_write_locked(device, offset, value);
+    mmio_unlock(device);
+}
+
+static uint32_t mmio_read_features(const struct mmio_device *device)
+{
+    if (device->device_features_select == 0)
+        return (uint32_t)(mmio_offer(device) & 0xffffffffU);
+    if (device->device_features_select == 1)
+        return (uint32_t)(mmio_offer(device) >> 32);
+    return 0;
+}
+
+static uint32_t mmio_read_locked(struct mmio_device *device, uint64_t offset)
+{
+    const struct mmio_queue *queue = mmio_selected(device);
+
+    switch (offset) {
+    case REG_MAGIC:
+        return MMIO_MAGIC;
+    case REG_VERSION:
+        return MMIO_VERSION;
+    case REG_DEVICE_ID:
+        return device->model.ops->device_id;
+    case REG_DEVICE_FEATURES:
+        return mmio_read_features(device);
+    case REG_QUEUE_SIZE_MAX:
+        return queue ? QUEUE_SIZE_MAX : 0;
+    case REG_QUEUE_READY:
+        return queue && queue->ready;
+    case REG_STATUS:
+        return device->status;
+    default:
+        /* No shared memory regions: their length and base read as all ones (§4.2.2). */
+        if (offset >= REG_SHM_LENGTH_LOW && offset <= REG_SHM_BASE_HIGH)
+            return UINT32_MAX;
+        return 0; /* REG_VENDOR_ID, ConfigGeneration, write-only and unknown registers */
+    }
+}
+
+static void mmio_read_config(const struct mmio_device *device, uint64_t offset, uint8_t *bytes,
+    uint32_t size)
+{
+    if (size != 1 && size != 2 && size != 4 && size != 8)
+        return;
+    if (offset % size == 0 && range_within(offset, size, device->model.config_bytes))
+        memcpy(bytes, device->model.config + offset, size);
+}
+
+void mmio_read(struct mmio_device *device, uint64_t offset, uint8_t *bytes, uint32_t size)
+{
+    uint32_t value;
+
+    memset(bytes, 0, size);
+    if (offset >= REG_CONFIG) {
+        mmio_read_config(device, offset - REG_CONFIG, bytes, size);
+        return;
+    }
+    if (size != 4 || offset % 4 != 0)
+        return;
+    if (offset == REG_INTERRUPT_STATUS) {
+        /* Acquire: pairs with the release in mmio_interrupt(). */
+        value = atomic_load_explicit(&device->interrupt_status, memory_order_acquire);
+    } else {
+        mmio_lock(device);
+        value = mmio_read_locked(device, offset);
+        mmio_unlock(device);
+    }
+    le32_store(bytes, value);
+}
+
+void mmio_wake(struct mmio_device *device, uint32_t index)
+{
+    must(index < device->model.ops->queue_count);
+    mmio_ring(device->queues[index].kick_fd);
+}
+
+/* Interrupt the driver once for all that was given back in the queues. */
+static void mmio_finish(struct mmio_device *device)
+{
+    bool wanted = false;
+
+    for (uint32_t i = 0; i < device->model.ops->queue_count; i++)
+        wanted |= queue_wants_interrupt(&device->queues[i].queue);
+    if (wanted)
+        mmio_interrupt(device, INTERRUPT_USED);
+}
+
+static void mmio_process(struct mmio_device *device, uint32_t index)
+{
+    struct err err = ERR_INIT;
+    int more = device->model.ops->process(device->model.context, device, index, &err);
+
+    mmio_finish(device);
+    if (more > 0)
+        mmio_wake(device, index);
+    if (more < 0)
+        mmio_break(device, &err);
+}
+
+void mmio_kick(struct mmio_device *device, uint32_t index)
+{
+    uint64_t rings;
+
+    must(index < device->model.ops->queue_count);
+    /* Before the queue is looked at: what is added later rings again. */
+    (void)!read(device->queues[index].kick_fd, &rings, sizeof(rings));
+    mmio_lock(device);
+    if (device->reset_pending) {
+        device->reset_pending = false;
+        if (device->model.ops->reset)
+            device->model.ops->reset(device->model.context);
+    }
+    if (device->status == STATUS_ACTIVE)
+        mmio_process(device, index);
+    if (device->breakage_pending) {
+        device->breakage_pending = false;
+        if (device->broken)
+            device->broken(device->broken_context, device, &device->breakage);
+    }
+    mmio_unlock(device);
+}
+
+static void mmio_ready(void *context, uint32_t events)
+{
+    const struct mmio_queue *queue = context;
+
+    (void)events;
+    mmio_kick(queue->device, queue->index);
+}
+
+int mmio_attach(struct mmio_device *device, struct loop *loop, struct err *err)
+{
+    device->loop = loop;
+    for (uint32_t i = 0; i < device->model.ops->queue_count; i++) {
+        struct mmio_queue *queue = &device->queues[i];
+
+        if (loop_add(loop, &queue->source, queue->kick_fd, EPOLLIN, err) < 0)
+            return err_wrap(err, "%s", device->model.name);
+    }
+    return 0;
+}
+
+bool mmio_has_feature(const struct mmio_device *device, uint64_t feature)
+{
+    return (device->status & STATUS_FEATURES_OK) && (device->driver_features & feature);
+}
+
+struct queue *mmio_queue(struct mmio_device *device, uint32_t index)
+{
+    must(index < device->model.ops->queue_count);
+    return &device->queues[index].queue;
+}
+
+static int mmio_make_fds(struct mmio_device *device, struct err *err)
+{
+    device->irq_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (device->irq_fd < 0)
+        return err_sys(err, "%s: cannot create an eventfd", device->model.name);
+    for (uint32_t i = 0; i < device->model.ops->queue_count; i++) {
+        device->queues[i].kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (device->queues[i].kick_fd < 0)
+            return err_sys(err, "%s: cannot create an eventfd", device->model.name);
+    }
+    return 0;
+}
+
+int mmio_init(struct mmio_device *device, const struct virtio_model *model,
+    const struct guest_mem *mem, struct err *err)
+{
+    must(model->ops->queue_count <= MMIO_QUEUES_MAX);
+    must(model->config_bytes <= MMIO_CONFIG_MAX_BYTES);
+    *device = (struct mmio_device){.model = *model, .mem = mem, .irq_fd = -1};
+    atomic_init(&device->interrupt_status, 0);
+    for (uint32_t i = 0; i < MMIO_QUEUES_MAX; i++) {
+        struct mmio_queue *queue = &device->queues[i];
+
+        queue->device = device;
+        queue->index = i;
+        queue->kick_fd = -1;
+        queue->source =
+            (struct loop_source){.fd = -1, .ready = mmio_ready, .context = queue};
+    }
+    must(pthread_mutex_init(&device->lock, NULL) == 0);
+    if (mmio_make_fds(device, err) < 0) {
+        mmio_fini(device);
+        return -1;
+    }
+    return 0;
+}
+
+void mmio_fini(struct mmio_device *device)
+{
+    if (!device->model.ops)
+        return;
+    for (uint32_t i = 0; i < MMIO_QUEUES_MAX; i++) {
+        if (device->loop)
+            loop_remove(device->loop, &device->queues[i].source);
+        fd_close(&device->queues[i].kick_fd);
+    }
+    fd_close(&device->irq_fd);
+    (void)pthread_mutex_destroy(&device->lock);
+    device->model.ops = NULL;
+}
