@@ -7,7 +7,7 @@
 
 function fault(text) { print "  " file ":" FNR ": " text; faults++ }
 function value(name) { return (name in has) ? has[name] : "n" }
-function reason(text) { sub(/^[^ \t]+[ \t]+#?[ \t]*/, "", text); return text }
+function reason(text) { return sub(/^[^ \t]+[ \t]+#?[ \t]*/, "", text) ? text : "" }
 
 FNR == 1 { nth++; file = FILENAME; sub(/.*\//, "", file); section = "all" }
 nth == 1 { known[$1]; next }
@@ -15,7 +15,9 @@ nth == 2 { if (match($0, /^CONFIG_[A-Za-z0-9_]+=/))
                has[substr($0, 1, RLENGTH - 1)] = substr($0, RLENGTH + 1)
            next }
 /^[ \t]*(#|$)/ { next }
-/^\[.*\]$/ { section = substr($0, 2, length($0) - 2); next }
+/^\[.*\]$/ { section = substr($0, 2, length($0) - 2)
+              if (section !~ /^(all|x86_64|aarch64)$/) fault("unknown section " $0)
+              next }
 section != "all" && section != arch { next }
 
 {
@@ -24,7 +26,7 @@ section != "all" && section != arch { next }
     if (name !~ /^CONFIG_[A-Za-z0-9_]+$/) { fault("cannot read this line: " $0); next }
     if (!(name in known)) { fault(name ": the kernel source has no such option"); next }
     why = reason($0)
-    if (why == "" || why == $0) fault(name ": no reason given")
+    if (why == "") fault(name ": no reason given")
     checked++
 }
 
@@ -34,9 +36,7 @@ file == "must-lack.list" {
 }
 
 {
-    want = $0
-    sub(/^[^=]*=/, "", want)
-    sub(want ~ /^"/ ? /[ \t]+#?[^"]*$/ : /[ \t].*$/, "", want)
+    want = match($0, /=("[^"]*"|[^ \t]+)/) ? substr($0, RSTART + 1, RLENGTH - 1) : "a value"
     if (value(name) != want) fault(name " is " value(name) " and must be " want ": " why)
 }
 

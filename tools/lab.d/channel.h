@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The one ordered byte stream between the lab's host side (host/) and its outer machine (outer/).
- * It is a virtio-serial port inside and a Unix socket outside. Everything travels as frames, so that
- * the frame that carries the exit status cannot overtake output that was written before it.
+ * It is a virtio-serial port inside and a Unix socket outside. Everything travels as frames, so
+ * that the frame that carries the exit status cannot overtake output that was written before it.
  * Input on both sides is the lab's own; a length past the limit still ends the lab.
  */
 #ifndef LAB_CHANNEL_H
@@ -14,11 +14,15 @@
 enum {
     FRAME_HEADER_BYTES = 8,         /* type, three zero bytes, length as little-endian 32 bit */
     FRAME_PAYLOAD_BYTES = 32 << 10, /* the most a frame carries, the job excepted */
-    JOB_BYTES_MAX = 4 << 20,        /* past what Linux takes as arguments and environment */
+    SEED_BYTES = 64,                /* fresh randomness, as a saved machine's own is old */
+    NOW_BYTES = 8 + SEED_BYTES, /* nanoseconds since 1970 as little-endian 64 bit, then the seed */
+    JOB_BYTES_MAX = 4 << 20,    /* past what Linux takes as arguments and environment */
 };
 
 enum frame_type {
     /* outer machine to host */
+    FRAME_READY = 'R',   /* devices work, nothing is mounted: the state that is saved */
+    FRAME_ASK = 'A',     /* the job is read: what time is it? */
     FRAME_STARTED = 'S', /* the command's process exists */
     FRAME_OUT = 'O',     /* bytes of the command's stdout */
     FRAME_ERR = 'E',     /* bytes of the command's stderr */
@@ -29,6 +33,7 @@ enum frame_type {
     FRAME_EXIT = 'X',    /* one byte: the command's exit status; the last frame */
     /* host to outer machine */
     FRAME_JOB = 'J',   /* NUL-terminated key=value strings, see outer/job.h */
+    FRAME_NOW = 'N',   /* the answer to FRAME_ASK, NOW_BYTES long */
     FRAME_STDIN = 'I', /* bytes for the command's stdin; an empty one is its end */
     FRAME_QUERY = 'Q', /* list the processes and write the tree back to the host */
 };

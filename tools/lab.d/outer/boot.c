@@ -37,7 +37,7 @@ int file_write(const char *path, const char *text)
 }
 
 static void mount_must(const char *source, const char *target, const char *type,
-                       unsigned long flags, const char *options)
+    unsigned long flags, const char *options)
 {
     if (mount(source, target, type, flags, options) < 0)
         lab_fail("mount %s (%s) on %s: %s", source, type, target, strerror(errno));
@@ -144,8 +144,8 @@ static void overlay_mount(const struct job *job)
     directory_make("/layer/upper");
     directory_make("/layer/work");
     directory_make("/root");
-    mount_must("lab", "/root", "overlay", 0,
-               "lowerdir=/host,upperdir=/layer/upper,workdir=/layer/work");
+    mount_must(
+        "lab", "/root", "overlay", 0, "lowerdir=/host,upperdir=/layer/upper,workdir=/layer/work");
     if (chdir("/root") < 0)
         lab_fail("chdir /root: %s", strerror(errno));
 }
@@ -174,14 +174,16 @@ static void system_mounts(void)
     directory_make("/tmp");
     for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
         if (mount(mounts[i].type, mounts[i].target, mounts[i].type, mounts[i].flags,
-                  mounts[i].options) < 0 && !mounts[i].optional)
+                mounts[i].options) < 0 &&
+            !mounts[i].optional)
             lab_fail("mount %s on %s: %s", mounts[i].type, mounts[i].target, strerror(errno));
     }
 }
 
 /*
- * The overlay becomes / by moving the mount. A plain chroot would leave the process with a root that
- * is not the root of its mount namespace, and the kernel then refuses to create user namespaces.
+ * The overlay becomes / by moving the mount. A plain chroot would leave the process with a root
+ * that is not the root of its mount namespace, and the kernel then refuses to create user
+ * namespaces.
  */
 static void root_move(void)
 {

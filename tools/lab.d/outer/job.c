@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job's strings into a struct job. Input is the lab's own host side; values are the user's bytes. */
+/* The job's strings into a struct job. Input is the lab's own host side; values are the user's
+ * bytes. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -76,12 +77,13 @@ void job_parse(struct job *job, char *bytes, size_t length)
     for (size_t i = 0; i < defaults; i++)
         job->env[env_count++] = strdup(default_env[i]);
     /* The home directory depends on a line that may come later: a slot for it, set at the end. */
+    char root_home[] = "HOME=/root";
     const size_t home = env_count++;
-    job->env[home] = strdup("HOME=/root");
+    job->env[home] = root_home;
     for (char *at = bytes; at < bytes + length; at += strlen(at) + 1)
         job_take(job, at, &env_count, &arg_count);
-    if (job->user && !strcmp(job->env[home], "HOME=/root"))
-        job->env[home] = strdup("HOME=/home/lab");
+    if (job->env[home] == root_home)
+        job->env[home] = strdup(job->user ? "HOME=/home/lab" : root_home);
     if (!job->tree || !job->cwd || arg_count == 0)
         lab_fail("the job lacks tree, cwd or arg");
 }

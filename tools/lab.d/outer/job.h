@@ -28,7 +28,8 @@ struct job {
     char **arg; /* NULL-terminated */
 };
 
-/* Points into bytes, which stay the caller's and must outlive the job. Ends the lab on a bad job. */
+/* Points into bytes, which stay the caller's and must outlive the job. Ends the lab on a bad job.
+ */
 void job_parse(struct job *job, char *bytes, size_t length);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "outer.h"
 
-#define GROUP_DIR "/sys/fs/cgroup/lab"
+#define GROUP_DIR   "/sys/fs/cgroup/lab"
 #define CONTROLLERS "+cpuset +cpu +io +memory +pids"
 
 void cgroup_make(const struct job *job)
@@ -42,8 +42,8 @@ void cgroup_enter(void)
 }
 
 /* Calls back with each line of a colon-separated table; stops at the first non-zero answer. */
-static long table_find(const char *path, long (*match)(char **fields, const void *wanted),
-                       const void *wanted)
+static long table_find(
+    const char *path, long (*match)(char **fields, const void *wanted), const void *wanted)
 {
     FILE *file = fopen(path, "re");
     if (!file)

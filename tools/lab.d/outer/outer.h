@@ -48,7 +48,8 @@ struct command {
 void command_start(struct command *command, const struct job *job);
 
 /* report.c */
-/* Sends the process list as FRAME_REPORT frames, with the empty one at the end. */
+/* Sends the process list as FRAME_REPORT frames; the empty one that ends a report is the caller's.
+ */
 void report_send(void);
 
 #endif

@@ -50,11 +50,10 @@ static void process_line(const char *pid)
     unsigned long system_ticks = 0;
     if (after)
         sscanf(after + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &state, &parent,
-               &user_ticks, &system_ticks);
+            &user_ticks, &system_ticks);
     char line[512];
     const int n = snprintf(line, sizeof(line), "%5s %5d %c %6.2f %6.2f %-20s %s\n", pid, parent,
-                           state, (double)user_ticks / 100, (double)system_ticks / 100,
-                           wait[0] ? wait : "-", command);
+        state, (double)user_ticks / 100, (double)system_ticks / 100, wait[0] ? wait : "-", command);
     channel_send(FRAME_REPORT, line, (size_t)n);
 }
 
@@ -69,5 +68,4 @@ void report_send(void)
             process_line(entry->d_name);
     if (proc)
         closedir(proc);
-    channel_send(FRAME_REPORT, NULL, 0);
 }
