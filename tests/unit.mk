@@ -7,8 +7,8 @@
 #     make fuzz-replay   build every *_fuzz.c, replay tests/corpus/<target>/, then fuzz each for
 #                        FUZZ_SECONDS; FUZZ=wire as above
 #
-# A test or fuzz target says what it is linked with in comments within its first ten lines, one or
-# more of them (sources by their path, anything that begins with "-" goes to the linker):
+# A test or fuzz target says what it is linked with in comments within its first lines, one or more
+# of them (sources by their path, anything that begins with "-" goes to the linker):
 #
 #     /* LINK: vmm/wire/wire.c vmm/base/cursor.c -lcrypto */
 #
@@ -37,8 +37,10 @@ UNIT_ENV     := CMOCKA_MESSAGE_OUTPUT=TAP ASAN_OPTIONS=detect_stack_use_after_re
 UNIT_SOURCES := $(shell find tests/unit -name '*_test.c' | LC_ALL=C sort)
 FUZZ_SOURCES := $(shell find vmm guest-agent -name '*_fuzz.c' | LC_ALL=C sort)
 
-# $(call links,FILE): the words of its LINK comments.
-links = $(shell sed -n '1,10s|^/\* LINK: *\(.*[^ ]\) *\*/.*$$|\1|p' $(1))
+# $(call links,FILE): the words of its LINK comments, which may go on over several lines.
+links = $(shell awk '/^\/\* LINK:/ {on = 1; sub(/^\/\* LINK:/, "")} \
+    on {last = sub(/\*\/.*/, ""); sub(/^ \*/, ""); print; if (last) on = 0} \
+    NR == 15 {exit}' $(1))
 fuzz_target = $(patsubst %_fuzz.c,%,$(notdir $(1)))
 
 # $(call TEST_RULE,SOURCE,BINARY,unit or fuzz,UNIT or FUZZ)

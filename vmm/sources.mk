@@ -4,7 +4,8 @@
 # The .c files of a folder without its fuzz targets.
 folder = $(filter-out %_fuzz.c,$(wildcard $(1)/*.c))
 
-vmrun_SOURCES           := $(BASE) $(WIRE) $(IPC) $(call folder,vmm/supervisor)
+vmrun_SOURCES           := $(BASE) $(WIRE) $(IPC) $(call folder,vmm/supervisor) \
+                           $(call folder,vmm/supervisor/arch/$(ARCH))
 vmrun-monitor_SOURCES   := $(BASE) $(WIRE) $(IPC) $(call folder,vmm/monitor) \
                            $(call folder,vmm/monitor/virtio) \
                            $(call folder,vmm/monitor/arch/$(ARCH))

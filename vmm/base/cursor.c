@@ -19,6 +19,8 @@ const uint8_t *reader_bytes(struct reader *reader, size_t size)
         reader->failed = true;
         return NULL;
     }
+    if (size == 0)
+        return at; /* may be NULL, to which C adds nothing, not even zero */
     reader->bytes += size;
     reader->left -= size;
     return at;
@@ -82,6 +84,8 @@ static uint8_t *writer_room(struct writer *writer, size_t size)
         writer->failed = true;
         return NULL;
     }
+    if (size == 0)
+        return NULL; /* nothing to write; the buffer may be NULL */
     at = writer->bytes + writer->used;
     writer->used += size;
     return at;

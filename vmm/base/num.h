@@ -45,7 +45,7 @@ static inline bool range_within(uint64_t start, uint64_t length, uint64_t limit)
 /* True when the two ranges share a byte; both must already be known not to wrap. */
 static inline bool range_overlaps(uint64_t a, uint64_t a_length, uint64_t b, uint64_t b_length)
 {
-    return a < b + b_length && b < a + a_length;
+    return a_length > 0 && b_length > 0 && a < b + b_length && b < a + a_length;
 }
 
 /* Round up to ALIGN, a power of two; the caller has made sure that it cannot wrap. */

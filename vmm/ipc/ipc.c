@@ -38,6 +38,13 @@ int ipc_send(int fd, enum ipc_kind kind, const uint8_t *payload, size_t size, st
     return 0;
 }
 
+static bool kind_is_known(uint32_t kind)
+{
+    return (kind >= IPC_MACHINE && kind <= IPC_PROBE) ||
+           (kind >= IPC_RUNNING && kind <= IPC_PROBED) || kind == IPC_SCRIBE ||
+           kind == IPC_STREAM || (kind >= IPC_EXTRACT && kind <= IPC_EXTRACTED);
+}
+
 int ipc_receive(int fd, struct ipc_record *record, struct err *err)
 {
     uint8_t head[4];
@@ -55,6 +62,8 @@ int ipc_receive(int fd, struct ipc_record *record, struct err *err)
         return 0;
     if (count < (ssize_t)sizeof(head) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
         return err_set(err, "a record has a wrong length or carries descriptors");
+    if (!kind_is_known(le32_load(head)))
+        return err_set(err, "a record of unknown kind %u", le32_load(head));
     record->kind = (enum ipc_kind)le32_load(head);
     record->size = (size_t)count - sizeof(head);
     return 1;

@@ -56,6 +56,17 @@ static void get_text(struct reader *reader, char text[WIRE_TEXT_BYTES + 1])
         reader->failed = true;
 }
 
+/* A reserved field. */
+static void get_zero(struct reader *reader, size_t size)
+{
+    const uint8_t *bytes = reader_bytes(reader, size);
+
+    for (size_t i = 0; bytes && i < size; i++) {
+        if (bytes[i] != 0)
+            reader->failed = true;
+    }
+}
+
 size_t wire_put_header(uint8_t *bytes, size_t size, enum wire_type type, uint32_t length)
 {
     struct writer writer = writer_make(bytes, size);
@@ -157,13 +168,17 @@ int wire_get_hello(const uint8_t *payload, size_t size, struct wire_hello *hello
 
     hello->version = reader_u32(&reader);
     hello->cpu_count = reader_u32(&reader);
-    (void)reader_u32(&reader);
+    get_zero(&reader, 4);
     hello->memory_bytes = reader_u64(&reader);
     hello->uptime_ns = reader_u64(&reader);
     reader_copy(&reader, hello->release, WIRE_RELEASE_BYTES);
     hello->release[WIRE_RELEASE_BYTES] = '\0';
+    for (size_t i = strlen(hello->release); i < WIRE_RELEASE_BYTES; i++) {
+        if (hello->release[i] != '\0')
+            reader.failed = true;
+    }
     if (!reader_done(&reader))
-        return err_set(err, "HELLO has a wrong length (%zu bytes)", size);
+        return err_set(err, "HELLO has a wrong length (%zu bytes) or padding", size);
     if (magic != WIRE_MAGIC)
         return err_set(err, "HELLO has a wrong magic number (0x%x)", magic);
     if (hello->version != WIRE_VERSION)
@@ -211,17 +226,18 @@ int wire_get_exited(const uint8_t *payload, size_t size, struct wire_exited *exi
     exited->how = reader_u32(&reader);
     exited->code = reader_u32(&reader);
     exited->limits = reader_u32(&reader);
-    (void)reader_u32(&reader);
+    get_zero(&reader, 4);
     exited->run_ns = reader_u64(&reader);
     exited->user_ns = reader_u64(&reader);
     exited->system_ns = reader_u64(&reader);
     exited->memory_peak_bytes = reader_u64(&reader);
     exited->oom_kills = reader_u64(&reader);
     exited->pids_max_events = reader_u64(&reader);
-    exited->reserved = reader_u64(&reader);
+    exited->reserved = 0;
+    get_zero(&reader, 8);
     get_text(&reader, exited->text);
     if (!reader_done(&reader))
-        return err_set(err, "EXITED has a wrong length or text (%zu bytes)", size);
+        return err_set(err, "EXITED has a wrong length (%zu bytes), text or reserved field", size);
     if (exited->limits & ~(uint32_t)WIRE_LIMITS_ALL)
         return err_set(err, "EXITED names a limit that does not exist");
     if (!exited_code_valid(exited))
@@ -236,13 +252,13 @@ int wire_get_exported(const uint8_t *payload, size_t size, struct wire_exported 
     struct reader reader = reader_make(payload, size);
 
     exported->error = reader_u32(&reader);
-    (void)reader_u32(&reader);
+    get_zero(&reader, 4);
     exported->archive_bytes = reader_u64(&reader);
     exported->files = reader_u64(&reader);
     exported->skipped = reader_u64(&reader);
     exported->export_ns = reader_u64(&reader);
     if (!reader_done(&reader))
-        return err_set(err, "EXPORTED has a wrong length (%zu bytes)", size);
+        return err_set(err, "EXPORTED has a wrong length (%zu bytes) or reserved field", size);
     if (exported->error > 4095)
         return err_set(err, "EXPORTED has error %u, which is no errno", exported->error);
     return 0;
@@ -256,5 +272,7 @@ int wire_get_fatal(const uint8_t *payload, size_t size, struct wire_fatal *fatal
     get_text(&reader, fatal->text);
     if (!reader_done(&reader))
         return err_set(err, "FATAL has a wrong length or text (%zu bytes)", size);
+    if (fatal->error > 4095)
+        return err_set(err, "FATAL has error %u, which is no errno", fatal->error);
     return 0;
 }

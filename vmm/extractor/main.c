@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * main.c of vmrun-extractor: turns the export disk of a run that is over into checked files. Its
+ * fds and records are those of ipc.h. The setup record is ours; every byte of the disk is hostile.
+ *
+ * extractor.c is the process, extract.c the way from an archive to files and a report; reader.c
+ * judges the format, names.c and tree.c the names, writer.c creates.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "extractor/extractor.h"
+
+int main(void)
+{
+    struct err err = ERR_INIT;
+
+    if (extractor_run(&err) == 0)
+        return EXIT_SUCCESS;
+    fprintf(stderr, "vmrun-extractor: %s\n", err.text);
+    return EXIT_FAILURE;
+}

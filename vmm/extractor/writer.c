@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* writer.c: see writer.h. Content is hostile and opaque; it is hashed on its way to the file. */
+#include "extractor/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <openssl/evp.h>
+
+#include "base/fd.h"
+#include "base/num.h"
+
+enum { ZERO_BLOCK_BYTES = 64 * 1024 };
+
+struct file_writer {
+    int dir_fd;
+    int fd;                /* of the open file, or -1 */
+    uint64_t offset_bytes; /* where its last data ended; hashed up to here */
+    EVP_MD_CTX *hash;
+};
+
+struct file_writer *file_writer_make(int dir_fd, struct err *err)
+{
+    struct file_writer *writer = calloc(1, sizeof(*writer));
+
+    if (!writer) {
+        err_sys(err, "no memory for the file writer");
+        return NULL;
+    }
+    writer->dir_fd = dir_fd;
+    writer->fd = -1;
+    writer->hash = EVP_MD_CTX_new();
+    if (!writer->hash) {
+        errno = ENOMEM;
+        err_sys(err, "cannot set up SHA-256");
+        file_writer_free(writer);
+        return NULL;
+    }
+    return writer;
+}
+
+void file_writer_free(struct file_writer *writer)
+{
+    if (!writer)
+        return;
+    fd_close(&writer->fd);
+    EVP_MD_CTX_free(writer->hash);
+    free(writer);
+}
+
+static int open_beneath(int dir_fd, const char *path, uint64_t flags, uint64_t mode)
+{
+    struct open_how how = {
+        .flags = flags | O_CLOEXEC | O_NOFOLLOW,
+        .mode = mode,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+    };
+
+    return (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
+}
+
+/* There is no mkdirat2: the directory above is opened beneath ours, then one component is made. */
+int file_writer_mkdir(struct file_writer *writer, const char *path, struct err *err)
+{
+    const char *slash = strrchr(path, '/');
+    AUTO_FD int parent_fd = -1;
+    char *parent;
+
+    if (!slash) {
+        if (mkdirat(writer->dir_fd, path, 0755) < 0)
+            return err_sys(err, "cannot create an output directory");
+        return 0;
+    }
+    parent = strndup(path, (size_t)(slash - path));
+    if (!parent)
+        return err_sys(err, "no memory for a path");
+    parent_fd = open_beneath(writer->dir_fd, parent, O_PATH | O_DIRECTORY, 0);
+    free(parent);
+    if (parent_fd < 0)
+        return err_sys(err, "cannot open an output directory");
+    if (mkdirat(parent_fd, slash + 1, 0755) < 0)
+        return err_sys(err, "cannot create an output directory");
+    return 0;
+}
+
+int file_writer_begin(
+    struct file_writer *writer, const char *path, bool executable, struct err *err)
+{
+    int started = EVP_DigestInit_ex(writer->hash, EVP_sha256(), NULL);
+
+    must(started == 1 && writer->fd < 0);
+    writer->offset_bytes = 0;
+    writer->fd =
+        open_beneath(writer->dir_fd, path, O_CREAT | O_EXCL | O_WRONLY, executable ? 0755 : 0644);
+    if (writer->fd < 0)
+        return err_sys(err, "cannot create an output file");
+    return 0;
+}
+
+static void writer_hash(struct file_writer *writer, const uint8_t *bytes, size_t size)
+{
+    int hashed = EVP_DigestUpdate(writer->hash, bytes, size);
+
+    must(hashed == 1);
+}
+
+/* Hash the hole before END: the work is bounded by the cap on logical bytes. */
+static void writer_hash_hole(struct file_writer *writer, uint64_t end)
+{
+    static const uint8_t zeros[ZERO_BLOCK_BYTES];
+
+    must(end >= writer->offset_bytes);
+    while (writer->offset_bytes < end) {
+        size_t step = (size_t)u64_min(end - writer->offset_bytes, sizeof(zeros));
+
+        writer_hash(writer, zeros, step);
+        writer->offset_bytes += step;
+    }
+}
+
+int file_writer_data(
+    struct file_writer *writer, uint64_t offset, const uint8_t *bytes, size_t size, struct err *err)
+{
+    writer_hash_hole(writer, offset);
+    writer_hash(writer, bytes, size);
+    writer->offset_bytes += size;
+    if (fd_pwrite_all(writer->fd, bytes, size, offset) < 0)
+        return err_sys(err, "cannot write an output file");
+    return 0;
+}
+
+int file_writer_end(
+    struct file_writer *writer, uint64_t size, uint8_t digest[FILE_DIGEST_BYTES], struct err *err)
+{
+    unsigned int length = 0;
+    int finished;
+
+    if (size > writer->offset_bytes && ftruncate(writer->fd, (off_t)size) < 0)
+        return err_sys(err, "cannot set the size of an output file");
+    writer_hash_hole(writer, size);
+    finished = EVP_DigestFinal_ex(writer->hash, digest, &length);
+    must(finished == 1 && length == FILE_DIGEST_BYTES);
+    /* Some file systems report a full disk or a quota only here. */
+    if (close(fd_take(&writer->fd)) < 0)
+        return err_sys(err, "cannot finish an output file");
+    return 0;
+}
+
+/* One syncfs is one journal commit; an fsync per file is one for each. It reports what failed
+ * since. */
+int file_writer_sync(struct file_writer *writer, struct err *err)
+{
+    if (syncfs(writer->dir_fd) < 0)
+        return err_sys(err, "cannot bring the output to stable storage");
+    return 0;
+}

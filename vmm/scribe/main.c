@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * main.c of vmrun-scribe: turns the raw output of one run into bounded logs and a live copy. Its
+ * fds and records are those of ipc.h. The setup record is ours; every byte of the streams is
+ * hostile.
+ *
+ * scribe.c is the process, stream.c moves bytes, log.c keeps them, live.c and escape.c show them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "scribe/scribe.h"
+
+int main(void)
+{
+    struct err err = ERR_INIT;
+
+    if (scribe_run(&err) == 0)
+        return EXIT_SUCCESS;
+    fprintf(stderr, "vmrun-scribe: %s\n", err.text);
+    return EXIT_FAILURE;
+}
