@@ -14,8 +14,8 @@ bool err_is_set(const struct err *err)
 }
 
 /* A message that does not fit is cut: better a short reason than none. */
-__attribute__((format(printf, 3, 0))) static void err_format(char *text, size_t size,
-    const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void err_format(
+    char *text, size_t size, const char *format, va_list args)
 {
     int length = vsnprintf(text, size, format, args);
 

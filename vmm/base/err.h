@@ -2,10 +2,10 @@
 /*
  * err.h: the one error value of the project (all processes, the guest agent too).
  *
- * A fallible function takes `struct err *` last and returns -1 or NULL after it has set it, once, at
- * the place where the failure happened, with what was tried on what. Callers add what they were doing
- * with err_wrap(). Only main.c prints. The text is one line; bytes that came from a guest are escaped
- * by whoever puts them in.
+ * A fallible function takes `struct err *` last and returns -1 or NULL after it has set it, once,
+ * at the place where the failure happened, with what was tried on what. Callers add what they were
+ * doing with err_wrap(). Only main.c prints. The text is one line; bytes that came from a guest are
+ * escaped by whoever puts them in.
  */
 #ifndef VMM_BASE_ERR_H
 #define VMM_BASE_ERR_H
@@ -19,7 +19,10 @@ struct err {
     char text[ERR_TEXT_BYTES];
 };
 
-#define ERR_INIT {.errnum = 0, .text = ""}
+#define ERR_INIT                                                                                   \
+    {                                                                                              \
+        .errnum = 0, .text = ""                                                                    \
+    }
 
 /* True once an error was set. */
 bool err_is_set(const struct err *err);
@@ -34,8 +37,9 @@ int err_sys(struct err *err, const char *format, ...) __attribute__((format(prin
 int err_wrap(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * must(expr): what only a bug of ours can break. Always compiled, no side effects in EXPR. Never used
- * on a value that a guest, a user or a file chose. Prints file, line and expression, then aborts.
+ * must(expr): what only a bug of ours can break. Always compiled, no side effects in EXPR. Never
+ * used on a value that a guest, a user or a file chose. Prints file, line and expression, then
+ * aborts.
  */
 #define must(expr) ((expr) ? (void)0 : must_failed(__FILE__, __LINE__, #expr))
 _Noreturn void must_failed(const char *file, int line, const char *expr);

@@ -23,8 +23,8 @@ void loop_fini(struct loop *loop)
     loop->timers = NULL;
 }
 
-int loop_add(struct loop *loop, struct loop_source *source, int fd, uint32_t events,
-    struct err *err)
+int loop_add(
+    struct loop *loop, struct loop_source *source, int fd, uint32_t events, struct err *err)
 {
     struct epoll_event event = {.events = events, .data.ptr = source};
 

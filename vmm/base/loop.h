@@ -2,9 +2,9 @@
 /*
  * loop.h: one epoll event loop with deadlines (every process but the extractor has at most one).
  *
- * The caller owns the sources and timers and keeps them in place while they are registered. A handler
- * may add, change and remove any source or timer, its own too: an event of the same batch for a
- * source that was removed is dropped. Level-triggered. Nothing wakes up when nothing is due.
+ * The caller owns the sources and timers and keeps them in place while they are registered. A
+ * handler may add, change and remove any source or timer, its own too: an event of the same batch
+ * for a source that was removed is dropped. Level-triggered. Nothing wakes up when nothing is due.
  */
 #ifndef VMM_BASE_LOOP_H
 #define VMM_BASE_LOOP_H
@@ -43,8 +43,8 @@ struct loop {
 int loop_init(struct loop *loop, struct err *err);
 void loop_fini(struct loop *loop);
 
-int loop_add(struct loop *loop, struct loop_source *source, int fd, uint32_t events,
-    struct err *err);
+int loop_add(
+    struct loop *loop, struct loop_source *source, int fd, uint32_t events, struct err *err);
 /* Wait for other events from now on; no system call when nothing changes. */
 int loop_change(struct loop *loop, struct loop_source *source, uint32_t events, struct err *err);
 /* Safe on a source that is not registered. */

@@ -19,12 +19,13 @@ void text_escape(char *to, size_t to_size, const void *bytes, size_t size);
 /* Lower-case hexadecimal digits of SIZE bytes; TO has room for 2 * SIZE + 1. */
 void text_hex(char *to, const uint8_t *bytes, size_t size);
 
-/* Length in bytes (1 to 4) of the valid UTF-8 sequence at BYTES (RFC 3629), 0 when there is none. */
+/* Length in bytes (1 to 4) of the valid UTF-8 sequence at BYTES (RFC 3629), 0 when there is none.
+ */
 size_t text_utf8_length(const uint8_t *bytes, size_t size);
 
 /*
- * True when one character (LENGTH bytes, from text_utf8_length()) can steer a terminal or change the
- * order in which the text around it is shown: C0 with \n and \t, DEL, C1, and the bidi controls
+ * True when one character (LENGTH bytes, from text_utf8_length()) can steer a terminal or change
+ * the order in which the text around it is shown: C0 with \n and \t, DEL, C1, and the bidi controls
  * (Unicode's Bidi_Control: U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069).
  */
 bool text_utf8_is_control(const uint8_t *bytes, size_t length);

@@ -26,6 +26,7 @@ struct extraction {
     uint64_t unlisted_count; /* skipped, but not reported one by one */
     bool file_is_open;       /* `entry` is that of the open file */
     struct ipc_entry entry;
+    char file_path[TREE_PATH_BYTES]; /* of the open file, below the output directory */
 };
 
 static int extract_report(struct extraction *run, struct err *err)
@@ -80,6 +81,7 @@ static int extract_file(struct extraction *run, const struct item *item, struct 
     if (file_writer_begin(run->writer, place.path, (item->mode & 0111) != 0, err) < 0)
         return -1;
     entry_make(&run->entry, ENTRY_FILE, item, place.alias);
+    text_copy(run->file_path, sizeof(run->file_path), place.path);
     run->file_is_open = true;
     return 0;
 }
@@ -141,6 +143,14 @@ static int extract_finish_file(struct extraction *run, struct err *err)
     return extract_report(run, err);
 }
 
+/* The agent could not read the open file to its end, and says so right behind it (archive.h). */
+static bool extract_takes_back(const struct extraction *run, const struct item *item)
+{
+    return run->file_is_open && item->kind == ITEM_SKIPPED &&
+           item->name_bytes == run->entry.name_bytes &&
+           memcmp(item->name, run->entry.name, item->name_bytes) == 0;
+}
+
 /* Ends at the end of the archive, of the disk, or of EXTRACT_NAMES_MAX. */
 static int extract_items(struct extraction *run, struct archive_reader *reader, struct err *err)
 {
@@ -154,6 +164,11 @@ static int extract_items(struct extraction *run, struct archive_reader *reader, 
                 0)
                 return -1;
             continue;
+        }
+        if (extract_takes_back(run, &item)) {
+            run->file_is_open = false;
+            if (file_writer_drop(run->writer, run->file_path, err) < 0)
+                return -1;
         }
         if (extract_finish_file(run, err) < 0)
             return -1;

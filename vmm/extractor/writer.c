@@ -14,6 +14,7 @@
 #include <openssl/evp.h>
 
 #include "base/fd.h"
+#include "base/mem.h"
 #include "base/num.h"
 
 enum { ZERO_BLOCK_BYTES = 64 * 1024 };
@@ -65,27 +66,48 @@ static int open_beneath(int dir_fd, const char *path, uint64_t flags, uint64_t m
     return (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
 }
 
-/* There is no mkdirat2: the directory above is opened beneath ours, then one component is made. */
-int file_writer_mkdir(struct file_writer *writer, const char *path, struct err *err)
+/*
+ * There is no mkdirat2: the directory above PATH is opened beneath ours, then one component is
+ * named in it. Returns an fd, or -1; *NAME is that component, inside PATH.
+ */
+static int open_parent(
+    struct file_writer *writer, const char *path, const char **name, struct err *err)
 {
     const char *slash = strrchr(path, '/');
-    AUTO_FD int parent_fd = -1;
-    char *parent;
+    AUTO_FREE char *parent = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
+    int fd;
 
-    if (!slash) {
-        if (mkdirat(writer->dir_fd, path, 0755) < 0)
-            return err_sys(err, "cannot create an output directory");
-        return 0;
-    }
-    parent = strndup(path, (size_t)(slash - path));
+    *name = slash ? slash + 1 : path;
     if (!parent)
         return err_sys(err, "no memory for a path");
-    parent_fd = open_beneath(writer->dir_fd, parent, O_PATH | O_DIRECTORY, 0);
-    free(parent);
-    if (parent_fd < 0)
+    fd = open_beneath(writer->dir_fd, parent, O_PATH | O_DIRECTORY, 0);
+    if (fd < 0)
         return err_sys(err, "cannot open an output directory");
-    if (mkdirat(parent_fd, slash + 1, 0755) < 0)
+    return fd;
+}
+
+int file_writer_mkdir(struct file_writer *writer, const char *path, struct err *err)
+{
+    const char *name;
+    AUTO_FD int parent_fd = open_parent(writer, path, &name, err);
+
+    if (parent_fd < 0)
+        return -1;
+    if (mkdirat(parent_fd, name, 0755) < 0)
         return err_sys(err, "cannot create an output directory");
+    return 0;
+}
+
+int file_writer_drop(struct file_writer *writer, const char *path, struct err *err)
+{
+    const char *name;
+    AUTO_FD int parent_fd = open_parent(writer, path, &name, err);
+
+    fd_close(&writer->fd);
+    if (parent_fd < 0)
+        return -1;
+    if (unlinkat(parent_fd, name, 0) < 0)
+        return err_sys(err, "cannot remove an incomplete output file");
     return 0;
 }
 

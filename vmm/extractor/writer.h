@@ -35,6 +35,9 @@ int file_writer_data(struct file_writer *writer, uint64_t offset, const uint8_t 
 int file_writer_end(
     struct file_writer *writer, uint64_t size, uint8_t digest[FILE_DIGEST_BYTES], struct err *err);
 
+/* Instead of file_writer_end(): the open file, which has this PATH, is removed again. */
+int file_writer_drop(struct file_writer *writer, const char *path, struct err *err);
+
 /* Everything is on stable storage, or an error. */
 int file_writer_sync(struct file_writer *writer, struct err *err);
 

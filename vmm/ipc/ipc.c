@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipc.c: records over a SOCK_SEQPACKET pair; see ipc.h. The packet is u32 kind, then the payload. The
- * codecs of the records are in record.c.
+ * ipc.c: records over a SOCK_SEQPACKET pair; see ipc.h. The packet is u32 kind, then the payload.
+ * The codecs of the records are in record.c.
  */
 #include "ipc/ipc.h"
 
@@ -75,8 +75,7 @@ int ipc_send_plain(int fd, enum ipc_kind kind, struct err *err)
     return ipc_send(fd, kind, NULL, 0, err);
 }
 
-int ipc_send_wire(int fd, enum ipc_kind kind, const uint8_t *payload, size_t size,
-    struct err *err)
+int ipc_send_wire(int fd, enum ipc_kind kind, const uint8_t *payload, size_t size, struct err *err)
 {
     must(kind == IPC_HELLO || kind == IPC_STARTED || kind == IPC_EXITED || kind == IPC_EXPORTED);
     return ipc_send(fd, kind, payload, size, err);

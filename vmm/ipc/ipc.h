@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipc.h: fixed records between the supervisor and its children, over one SOCK_SEQPACKET socketpair per
- * child. One record is one packet; numbers are little-endian; byte strings are length-bounded and
- * opaque (the supervisor escapes and prints them, it never interprets them).
+ * ipc.h: fixed records between the supervisor and its children, over one SOCK_SEQPACKET socketpair
+ * per child. One record is one packet; numbers are little-endian; byte strings are length-bounded
+ * and opaque (the supervisor escapes and prints them, it never interprets them).
  *
  * A child is started with exactly the fds listed for it here, at these numbers; fd 0, 1 and 2 are
- * /dev/null (stderr is the supervisor's stderr only in debug builds). It waits for its first record,
- * the setup, before it reads a hostile byte.
+ * /dev/null (stderr is the supervisor's stderr only in debug builds). It waits for its first
+ * record, the setup, before it reads a hostile byte.
  *
  * The children are not trusted: the getters check every field, and what a child says of itself is a
  * claim.
@@ -38,16 +38,17 @@ enum ipc_fd {
     MONITOR_FD_KVM = 4,
     MONITOR_FD_KERNEL = 5,
     MONITOR_FD_INITRD = 6,
-    MONITOR_FD_JOB = 7,     /* memfd: the payload of WIRE_JOB */
-    MONITOR_FD_STDOUT = 8,  /* pipe, write end: raw task output to the scribe */
+    MONITOR_FD_JOB = 7,    /* memfd: the payload of WIRE_JOB */
+    MONITOR_FD_STDOUT = 8, /* pipe, write end: raw task output to the scribe */
     MONITOR_FD_STDERR = 9,
     MONITOR_FD_CONSOLE = 10, /* the same for the 16550; /dev/null without --console */
     MONITOR_FD_STDIN = 11,   /* pipe, read end, from the supervisor; /dev/null without stdin */
     MONITOR_FD_DISK = 12,    /* first disk; disk N is at MONITOR_FD_DISK + N */
 
-    SCRIBE_FD_IN = 4,   /* pipes, read ends: stream N at SCRIBE_FD_IN + N */
-    SCRIBE_FD_LOG = 7,  /* log files, read-write, empty: stream N at SCRIBE_FD_LOG + N */
-    SCRIBE_FD_LIVE = 10, /* pipes to the supervisor: what it shows live; /dev/null when it does not */
+    SCRIBE_FD_IN = 4,  /* pipes, read ends: stream N at SCRIBE_FD_IN + N */
+    SCRIBE_FD_LOG = 7, /* log files, read-write, empty: stream N at SCRIBE_FD_LOG + N */
+    SCRIBE_FD_LIVE =
+        10, /* pipes to the supervisor: what it shows live; /dev/null when it does not */
 
     EXTRACTOR_FD_DISK = 4, /* the export disk, reopened read-only */
     EXTRACTOR_FD_OUT = 5,  /* directory: files are created beneath it */
@@ -65,7 +66,7 @@ enum ipc_kind {
     IPC_MACHINE = 1, /* struct ipc_machine: the setup; the gate is open once it arrives */
     IPC_CANCEL = 2,  /* no fields: pass WIRE_CANCEL to the agent */
     IPC_HALT = 3,    /* no fields: stop the vCPUs, report ENDED with IPC_END_HALTED, exit */
-    IPC_PROBE = 4,   /* no fields: instead of MACHINE: measure what KVM does with guest kernel code */
+    IPC_PROBE = 4, /* no fields: instead of MACHINE: measure what KVM does with guest kernel code */
     /* monitor to supervisor */
     IPC_RUNNING = 10,  /* struct ipc_running: just before the first KVM_RUN */
     IPC_HELLO = 11,    /* struct wire_hello */
@@ -131,34 +132,36 @@ struct ipc_running {
 };
 
 enum ipc_end {
-    IPC_END_DONE = 1,      /* EXPORTED arrived and all output is with the scribe */
-    IPC_END_HALTED = 2,    /* IPC_HALT was obeyed */
-    IPC_END_FATAL = 3,     /* the agent said FATAL: text */
-    IPC_END_SHUTDOWN = 4,  /* KVM_EXIT_SHUTDOWN: triple fault or reboot */
+    IPC_END_DONE = 1,       /* EXPORTED arrived and all output is with the scribe */
+    IPC_END_HALTED = 2,     /* IPC_HALT was obeyed */
+    IPC_END_FATAL = 3,      /* the agent said FATAL: text */
+    IPC_END_SHUTDOWN = 4,   /* KVM_EXIT_SHUTDOWN: triple fault or reboot */
     IPC_END_FAIL_ENTRY = 5, /* KVM_EXIT_FAIL_ENTRY: detail[0] hardware reason */
-    IPC_END_INTERNAL = 6,  /* KVM_EXIT_INTERNAL_ERROR: detail[0] suberror, more in detail[1..] */
-    IPC_END_UNKNOWN_EXIT = 7, /* another exit that a running guest must not cause: detail[0] reason */
-    IPC_END_PROTOCOL = 8,  /* the agent broke the protocol: text names the rule */
-    IPC_END_DEVICE = 9,    /* the guest broke a device so that it cannot go on: text */
-    IPC_END_HOST = 10,     /* the monitor could not do its job: text, with a remedy */
-    IPC_END_DISK = 11,     /* the host could not read or write a disk (ENOSPC, EIO): text */
+    IPC_END_INTERNAL = 6,   /* KVM_EXIT_INTERNAL_ERROR: detail[0] suberror, more in detail[1..] */
+    IPC_END_UNKNOWN_EXIT =
+        7,                /* another exit that a running guest must not cause: detail[0] reason */
+    IPC_END_PROTOCOL = 8, /* the agent broke the protocol: text names the rule */
+    IPC_END_DEVICE = 9,   /* the guest broke a device so that it cannot go on: text */
+    IPC_END_HOST = 10,    /* the monitor could not do its job: text, with a remedy */
+    IPC_END_DISK = 11,    /* the host could not read or write a disk (ENOSPC, EIO): text */
 };
 
 struct ipc_ended {
     uint32_t cause; /* enum ipc_end */
     uint64_t detail[4];
-    uint64_t rip, rsp, cr3, rflags; /* of the vCPU that caused the end; on aarch64 pc, sp, ttbr, pstate */
-    uint64_t exits;                 /* exits to the monitor, all vCPUs */
-    uint64_t vcpu_ns;               /* CPU time of the vCPU threads */
-    char text[IPC_TEXT_BYTES + 1];  /* opaque */
-    uint32_t console_bytes;         /* used bytes of console_tail */
+    uint64_t rip, rsp, cr3,
+        rflags;       /* of the vCPU that caused the end; on aarch64 pc, sp, ttbr, pstate */
+    uint64_t exits;   /* exits to the monitor, all vCPUs */
+    uint64_t vcpu_ns; /* CPU time of the vCPU threads */
+    char text[IPC_TEXT_BYTES + 1];                /* opaque */
+    uint32_t console_bytes;                       /* used bytes of console_tail */
     uint8_t console_tail[IPC_CONSOLE_TAIL_BYTES]; /* last bytes of the 16550; opaque */
 };
 
 struct ipc_probed {
-    bool works;               /* guest kernel code ran */
-    uint64_t loops_per_ms;    /* iterations of a two-instruction loop in 64-bit kernel mode */
-    uint64_t create_ns;       /* KVM_CREATE_VM to first KVM_RUN */
+    bool works;                    /* guest kernel code ran */
+    uint64_t loops_per_ms;         /* iterations of a two-instruction loop in 64-bit kernel mode */
+    uint64_t create_ns;            /* KVM_CREATE_VM to first KVM_RUN */
     char text[IPC_TEXT_BYTES + 1]; /* capabilities that are missing, or why it does not work */
 };
 
@@ -171,7 +174,7 @@ struct ipc_stream_totals {
     uint32_t stream; /* enum ipc_stream */
     uint64_t total_bytes;
     uint64_t kept_bytes;
-    uint32_t error; /* errno of a log file that could not be written, else 0 */
+    uint32_t error;                   /* errno of a log file that could not be written, else 0 */
     uint8_t sha256[IPC_DIGEST_BYTES]; /* of the kept bytes */
 };
 
@@ -190,11 +193,11 @@ enum ipc_entry_kind {
 
 /* The name is a byte string from the guest. */
 struct ipc_entry {
-    uint32_t kind;   /* enum ipc_entry_kind */
-    uint32_t mode;   /* FILE, DIR: the mode that the guest claims; SKIPPED: 0 */
-    uint64_t size;   /* FILE: bytes */
+    uint32_t kind;                    /* enum ipc_entry_kind */
+    uint32_t mode;                    /* FILE, DIR: the mode that the guest claims; SKIPPED: 0 */
+    uint64_t size;                    /* FILE: bytes */
     uint8_t sha256[IPC_DIGEST_BYTES]; /* FILE */
-    char reason[32]; /* SKIPPED: why, one of our own words */
+    char reason[32];                  /* SKIPPED: why, one of our own words */
     uint32_t name_bytes;
     uint8_t name[IPC_NAME_MAX_BYTES];
 };
@@ -226,8 +229,8 @@ int ipc_channel(int fds[2], struct err *err);
 
 /*
  * Receive one record. Returns 1, 0 when the other side is gone, -1 on error (a packet that is too
- * short, too long, of no known kind, or carries fds). Blocks unless FD is non-blocking; then -1 with
- * err->errnum EAGAIN.
+ * short, too long, of no known kind, or carries fds). Blocks unless FD is non-blocking; then -1
+ * with err->errnum EAGAIN.
  */
 int ipc_receive(int fd, struct ipc_record *record, struct err *err);
 
@@ -235,8 +238,7 @@ int ipc_send_machine(int fd, const struct ipc_machine *machine, struct err *err)
 int ipc_send_plain(int fd, enum ipc_kind kind, struct err *err); /* CANCEL, HALT, PROBE */
 int ipc_send_running(int fd, const struct ipc_running *running, struct err *err);
 /* HELLO, STARTED, EXITED, EXPORTED: PAYLOAD is the checked payload of the message of wire.h. */
-int ipc_send_wire(int fd, enum ipc_kind kind, const uint8_t *payload, size_t size,
-    struct err *err);
+int ipc_send_wire(int fd, enum ipc_kind kind, const uint8_t *payload, size_t size, struct err *err);
 int ipc_send_ended(int fd, const struct ipc_ended *ended, struct err *err);
 int ipc_send_probed(int fd, const struct ipc_probed *probed, struct err *err);
 int ipc_send_scribe(int fd, const struct ipc_scribe *scribe, struct err *err);
@@ -251,12 +253,11 @@ int ipc_get_running(const struct ipc_record *record, struct ipc_running *running
 int ipc_get_ended(const struct ipc_record *record, struct ipc_ended *ended, struct err *err);
 int ipc_get_probed(const struct ipc_record *record, struct ipc_probed *probed, struct err *err);
 int ipc_get_scribe(const struct ipc_record *record, struct ipc_scribe *scribe, struct err *err);
-int ipc_get_stream(const struct ipc_record *record, struct ipc_stream_totals *totals,
-    struct err *err);
-int ipc_get_extract(const struct ipc_record *record, struct ipc_extract *extract,
-    struct err *err);
+int ipc_get_stream(
+    const struct ipc_record *record, struct ipc_stream_totals *totals, struct err *err);
+int ipc_get_extract(const struct ipc_record *record, struct ipc_extract *extract, struct err *err);
 int ipc_get_entry(const struct ipc_record *record, struct ipc_entry *entry, struct err *err);
-int ipc_get_extracted(const struct ipc_record *record, struct ipc_extracted *extracted,
-    struct err *err);
+int ipc_get_extracted(
+    const struct ipc_record *record, struct ipc_extracted *extracted, struct err *err);
 
 #endif

@@ -248,8 +248,8 @@ int ipc_send_stream(int fd, const struct ipc_stream_totals *totals, struct err *
     return draft_send(fd, IPC_STREAM, &draft, err);
 }
 
-int ipc_get_stream(const struct ipc_record *record, struct ipc_stream_totals *totals,
-    struct err *err)
+int ipc_get_stream(
+    const struct ipc_record *record, struct ipc_stream_totals *totals, struct err *err)
 {
     struct reader reader = record_reader(record);
     bool valid;
@@ -276,8 +276,7 @@ int ipc_send_extract(int fd, const struct ipc_extract *extract, struct err *err)
     return draft_send(fd, IPC_EXTRACT, &draft, err);
 }
 
-int ipc_get_extract(const struct ipc_record *record, struct ipc_extract *extract,
-    struct err *err)
+int ipc_get_extract(const struct ipc_record *record, struct ipc_extract *extract, struct err *err)
 {
     struct reader reader = record_reader(record);
 
@@ -335,8 +334,8 @@ int ipc_send_extracted(int fd, const struct ipc_extracted *extracted, struct err
     return draft_send(fd, IPC_EXTRACTED, &draft, err);
 }
 
-int ipc_get_extracted(const struct ipc_record *record, struct ipc_extracted *extracted,
-    struct err *err)
+int ipc_get_extracted(
+    const struct ipc_record *record, struct ipc_extracted *extracted, struct err *err)
 {
     struct reader reader = record_reader(record);
     bool valid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * console.c: see console.h. Runs in the monitor, on vCPU threads; every value is the guest's. A kernel
- * console polls, so there are no interrupts: IIR always says that none is pending.
+ * console.c: see console.h. Runs in the monitor, on vCPU threads; every value is the guest's. A
+ * kernel console polls, so there are no interrupts: IIR always says that none is pending.
  */
 #include "monitor/console.h"
 
@@ -115,8 +115,8 @@ void console_finish(struct console *console, struct ipc_ended *ended)
 
     pthread_mutex_lock(&console->lock);
     console_flush(console);
-    kept = console->tail_total < sizeof(console->tail) ? console->tail_total
-                                                       : sizeof(console->tail);
+    kept =
+        console->tail_total < sizeof(console->tail) ? console->tail_total : sizeof(console->tail);
     first = console->tail_total - kept;
     for (uint64_t i = 0; i < kept; i++)
         ended->console_tail[i] = console->tail[(first + i) % sizeof(console->tail)];

@@ -15,7 +15,8 @@ enum { CONSOLE_REGISTERS = 8 };
 
 struct console {
     pthread_mutex_t lock;
-    int fd; /* the scribe's pipe, non-blocking; a full pipe loses bytes rather than stop the guest */
+    int fd; /* the scribe's pipe, non-blocking; a full pipe loses bytes rather than stop the guest
+             */
     uint8_t lcr, mcr, scratch, ier;
     uint32_t line_bytes;
     uint8_t line[256]; /* not yet written to fd */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flow.c: see flow.h. Runs in the monitor on the event loop; the bytes are the guest's or the user's. */
+/* flow.c: see flow.h. Runs in the monitor on the event loop; the bytes are the guest's or the
+ * user's. */
 #include "monitor/flow.h"
 
 #include <errno.h>
@@ -93,8 +94,8 @@ void flow_finish(struct session *session)
 static void input_ready(void *context, uint32_t events);
 
 /*
- * Wait for the supervisor's pipe only while the stream has room: a source that waits for nothing still
- * reports a hang-up, over and over.
+ * Wait for the supervisor's pipe only while the stream has room: a source that waits for nothing
+ * still reports a hang-up, over and over.
  */
 static void input_wait(struct session *session, bool wait)
 {
@@ -121,8 +122,8 @@ static void input_stop(struct session *session)
 /* Send what is buffered. False: the stream has no room for all of it. */
 static bool input_flush(struct session *session)
 {
-    session->stdin_sent += vsock_send(session->input,
-        session->stdin_buffer + session->stdin_sent, session->stdin_used - session->stdin_sent);
+    session->stdin_sent += vsock_send(session->input, session->stdin_buffer + session->stdin_sent,
+        session->stdin_used - session->stdin_sent);
     return session->stdin_sent == session->stdin_used;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * flow.h: private to the session: task output from vsock to the scribe's pipes, task input from the
- * supervisor's pipe to vsock. The scribe never stops reading, so a full pipe is a short wait; while it
- * lasts no credit is granted, and the guest waits too. Nothing is buffered here but what vsock holds.
+ * supervisor's pipe to vsock. The scribe never stops reading, so a full pipe is a short wait; while
+ * it lasts no credit is granted, and the guest waits too. Nothing is buffered here but what vsock
+ * holds.
  */
 #ifndef VMM_MONITOR_FLOW_H
 #define VMM_MONITOR_FLOW_H

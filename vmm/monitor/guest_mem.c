@@ -34,8 +34,8 @@ int guest_mem_map(struct guest_mem *mem, uint64_t size_bytes, uint32_t hugepages
     base = mmap(NULL, mem->mapping_bytes, PROT_READ | PROT_WRITE,
         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
-        return err_sys(err, "cannot map %llu MiB of guest RAM",
-            (unsigned long long)(size_bytes / MIB));
+        return err_sys(
+            err, "cannot map %llu MiB of guest RAM", (unsigned long long)(size_bytes / MIB));
     mem->mapping = base;
     aligned = align_up((uint64_t)(uintptr_t)base, HUGE_PAGE_BYTES);
     base += aligned - (uint64_t)(uintptr_t)base;

@@ -2,10 +2,10 @@
 /*
  * guest_mem.h: guest RAM. The only place where a guest physical address becomes a pointer.
  *
- * RAM is one private anonymous mapping; at guest physical addresses it lies in one or two regions, with
- * the hole for devices below 4 GiB (arch.h says where). A range is usable only when it lies in one
- * region as a whole. The guest changes RAM at any time: read a value once into a local, check the
- * local, use the local.
+ * RAM is one private anonymous mapping; at guest physical addresses it lies in one or two regions,
+ * with the hole for devices below 4 GiB (arch.h says where). A range is usable only when it lies in
+ * one region as a whole. The guest changes RAM at any time: read a value once into a local, check
+ * the local, use the local.
  */
 #ifndef VMM_MONITOR_GUEST_MEM_H
 #define VMM_MONITOR_GUEST_MEM_H
@@ -36,7 +36,10 @@ struct guest_mem {
     struct guest_mem_region regions[GUEST_MEM_REGIONS_MAX];
 };
 
-#define GUEST_MEM_INIT {.mapping = NULL}
+#define GUEST_MEM_INIT                                                                             \
+    {                                                                                              \
+        .mapping = NULL                                                                            \
+    }
 
 static inline gpa_t gpa(uint64_t value)
 {
@@ -48,8 +51,8 @@ int guest_mem_map(struct guest_mem *mem, uint64_t size_bytes, uint32_t hugepages
 void guest_mem_unmap(struct guest_mem *mem);
 
 /*
- * The host address of (START, LENGTH), or NULL when that is not wholly inside one region. LENGTH 0 is
- * NULL. Valid until guest_mem_unmap(). The bytes behind it are the guest's.
+ * The host address of (START, LENGTH), or NULL when that is not wholly inside one region. LENGTH 0
+ * is NULL. Valid until guest_mem_unmap(). The bytes behind it are the guest's.
  */
 void *guest_mem_range(const struct guest_mem *mem, gpa_t start, uint64_t length);
 

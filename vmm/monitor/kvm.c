@@ -34,8 +34,8 @@ int kvm_check(int kvm_fd, struct err *err)
     if (version < 0)
         return err_sys(err, "/dev/kvm does not answer KVM_GET_API_VERSION");
     if (version != KVM_API_VERSION)
-        return err_set(err, "/dev/kvm speaks API version %d, vmrun needs %d", version,
-            KVM_API_VERSION);
+        return err_set(
+            err, "/dev/kvm speaks API version %d, vmrun needs %d", version, KVM_API_VERSION);
     if (caps_check(kvm_fd, required_caps, err) < 0)
         return -1;
     return caps_check(kvm_fd, arch_required_caps, err);
@@ -98,8 +98,7 @@ int kvm_irqfd(int vm_fd, uint32_t gsi, int event_fd, struct err *err)
     return 0;
 }
 
-int kvm_vcpu_create(int kvm_fd, int vm_fd, uint32_t index, struct kvm_vcpu *vcpu,
-    struct err *err)
+int kvm_vcpu_create(int kvm_fd, int vm_fd, uint32_t index, struct kvm_vcpu *vcpu, struct err *err)
 {
     int run_bytes = ioctl(kvm_fd, KVM_GET_VCPU_MMAP_SIZE, 0);
     void *run;

@@ -13,7 +13,8 @@
 /* API version and every capability that a run needs; the error names the one that is missing. */
 int kvm_check(int kvm_fd, struct err *err);
 
-/* A new VM fd (close-on-exec by KVM), or -1. KVM_CREATE_VM can be interrupted: retried a few times. */
+/* A new VM fd (close-on-exec by KVM), or -1. KVM_CREATE_VM can be interrupted: retried a few times.
+ */
 int kvm_create_vm(int kvm_fd, struct err *err);
 
 /* Give the VM all regions of MEM as its RAM. */
@@ -32,7 +33,6 @@ struct kvm_vcpu {
     uint64_t run_bytes;
 };
 
-int kvm_vcpu_create(int kvm_fd, int vm_fd, uint32_t index, struct kvm_vcpu *vcpu,
-    struct err *err);
+int kvm_vcpu_create(int kvm_fd, int vm_fd, uint32_t index, struct kvm_vcpu *vcpu, struct err *err);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -40,9 +40,10 @@ struct machine {
     struct blk disks[IPC_DISKS_MAX];
     uint32_t device_count;
     struct mmio_device *devices[ARCH_DEVICES_MAX];
-    char breakage[IPC_TEXT_BYTES]; /* the last device that the guest broke; a note for the diagnosis */
+    char breakage[IPC_TEXT_BYTES]; /* the last device that the guest broke; a note for the diagnosis
+                                    */
 
-    bool over;              /* ENDED is final; loop thread */
+    bool over; /* ENDED is final; loop thread */
     struct ipc_ended ended;
     struct vcpu *culprit; /* whose registers are worth a look */
 
@@ -104,6 +105,23 @@ static void machine_vcpu_event(void *context, uint32_t events)
     machine_end(machine, &ended);
 }
 
+/* The guest is to be stopped from outside: what its devices look like helps to see why. */
+static void machine_halt(struct machine *machine)
+{
+    struct ipc_ended ended = {.cause = IPC_END_HALTED};
+
+    text_copy(ended.text, sizeof(ended.text), machine->breakage);
+    for (uint32_t i = 0; i < machine->device_count; i++) {
+        char line[256];
+        size_t used = strlen(ended.text);
+
+        mmio_describe(machine->devices[i], line, sizeof(line));
+        snprintf(ended.text + used, sizeof(ended.text) - used, "%s%s", used && line[0] ? " | " : "",
+            line);
+    }
+    machine_end(machine, &ended);
+}
+
 static void machine_ipc(void *context, uint32_t events)
 {
     struct machine *machine = context;
@@ -117,7 +135,7 @@ static void machine_ipc(void *context, uint32_t events)
     if (record.kind == IPC_CANCEL)
         session_cancel(&machine->session);
     else
-        machine_end_with(machine, IPC_END_HALTED, machine->breakage);
+        machine_halt(machine);
 }
 
 static void machine_device_broken(void *context, struct mmio_device *device, const struct err *err)
@@ -135,8 +153,8 @@ static void machine_disk_failed(void *context, const struct err *err)
 
 /* ---- register accesses, on vCPU threads ---- */
 
-static struct mmio_device *machine_device_at(struct machine *machine, gpa_t address,
-    uint64_t *offset)
+static struct mmio_device *machine_device_at(
+    struct machine *machine, gpa_t address, uint64_t *offset)
 {
     uint64_t base = arch_device_gpa(0).value, index;
 
@@ -258,8 +276,8 @@ static int machine_add_vcpus(struct machine *machine, struct err *err)
 
         vcpu->index = i;
         if (kvm_vcpu_create(MONITOR_FD_KVM, machine->vm_fd, i, &vcpu->kvm, err) < 0 ||
-            arch_vcpu_init(MONITOR_FD_KVM, vcpu->kvm.fd, i, machine->setup, &machine->entry,
-                err) < 0)
+            arch_vcpu_init(MONITOR_FD_KVM, vcpu->kvm.fd, i, machine->setup, &machine->entry, err) <
+                0)
             return -1;
     }
     return 0;

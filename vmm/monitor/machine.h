@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * machine.h: one microVM from the setup record to the end of its vCPUs. Runs in the monitor; main.c is
- * its only caller. The fds are those of ipc.h.
+ * machine.h: one microVM from the setup record to the end of its vCPUs. Runs in the monitor; main.c
+ * is its only caller. The fds are those of ipc.h.
  */
 #ifndef VMM_MONITOR_MACHINE_H
 #define VMM_MONITOR_MACHINE_H

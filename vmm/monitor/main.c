@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * main.c: vmrun-monitor, the process that is the virtual machine. It is started by the supervisor with
- * the fds of ipc/ipc.h and gets one record: a machine to run, or a probe to make. It opens nothing and
- * trusts nothing that comes from the guest; whoever takes it over holds only what those fds are.
+ * main.c: vmrun-monitor, the process that is the virtual machine. It is started by the supervisor
+ * with the fds of ipc/ipc.h and gets one record: a machine to run, or a probe to make. It opens
+ * nothing and trusts nothing that comes from the guest; whoever takes it over holds only what those
+ * fds are.
  */
 #include <stdlib.h>
 

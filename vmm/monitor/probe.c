@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe.c: see probe.h. Runs in the monitor, instead of a machine. The guest is ours: it counts in a
- * register, in 64-bit kernel mode, which is what software implementations of KVM interpret.
+ * probe.c: see probe.h. Runs in the monitor, instead of a machine. The guest is ours: it counts in
+ * a register, in 64-bit kernel mode, which is what software implementations of KVM interpret.
  */
 #include "monitor/probe.h"
 
@@ -58,8 +58,7 @@ static int probe_build(struct probe *probe, int kvm_fd, struct err *err)
         return -1;
     probe->vm_fd = kvm_create_vm(kvm_fd, err);
     if (probe->vm_fd < 0 || guest_mem_map(&probe->mem, 4 * MIB, HUGEPAGES_NO, err) < 0 ||
-        kvm_set_memory(probe->vm_fd, &probe->mem, err) < 0 ||
-        arch_vm_init(probe->vm_fd, err) < 0 ||
+        kvm_set_memory(probe->vm_fd, &probe->mem, err) < 0 || arch_vm_init(probe->vm_fd, err) < 0 ||
         arch_probe_load(&probe->mem, &entry, err) < 0 ||
         kvm_vcpu_create(kvm_fd, probe->vm_fd, 0, &probe->vcpu.kvm, err) < 0)
         return -1;

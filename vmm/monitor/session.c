@@ -42,8 +42,8 @@ static void session_send(struct session *session)
         return;
     wire_put_header(cancel, sizeof(cancel), WIRE_CANCEL, 0);
     if (session->cancel_sent < sizeof(cancel))
-        session->cancel_sent += vsock_send(session->control, cancel + session->cancel_sent,
-            sizeof(cancel) - session->cancel_sent);
+        session->cancel_sent += vsock_send(
+            session->control, cancel + session->cancel_sent, sizeof(cancel) - session->cancel_sent);
 }
 
 void session_cancel(struct session *session)
@@ -76,8 +76,8 @@ static void session_hello(struct session *session, const uint8_t *payload, size_
 }
 
 /* STARTED, EXITED and EXPORTED: valid, in order, passed on. */
-static void session_progress(struct session *session, const struct wire_header *header,
-    const uint8_t *payload)
+static void session_progress(
+    struct session *session, const struct wire_header *header, const uint8_t *payload)
 {
     union {
         struct wire_started started;
@@ -123,8 +123,8 @@ static void session_fatal(struct session *session, const uint8_t *payload, size_
         session_end(session, IPC_END_FATAL, fatal.text);
 }
 
-static void session_message(struct session *session, const struct wire_header *header,
-    const uint8_t *payload)
+static void session_message(
+    struct session *session, const struct wire_header *header, const uint8_t *payload)
 {
     switch (header->type) {
     case WIRE_HELLO:
@@ -152,8 +152,8 @@ static bool message_fill(struct session *session, size_t wanted)
     const uint8_t *bytes;
 
     while (session->message_bytes < wanted) {
-        size_t count = size_min(vsock_peek(session->control, &bytes),
-            wanted - session->message_bytes);
+        size_t count =
+            size_min(vsock_peek(session->control, &bytes), wanted - session->message_bytes);
 
         if (count == 0)
             return false;
@@ -184,11 +184,11 @@ static void session_read_messages(struct session *session)
 /* ---- streams ---- */
 
 /*
- * Guest vsock is open to every process of the guest. The agent opens its streams before it says HELLO,
- * from ports that only root may use; whoever comes later, or from elsewhere, is reset.
+ * Guest vsock is open to every process of the guest. The agent opens its streams before it says
+ * HELLO, from ports that only root may use; whoever comes later, or from elsewhere, is reset.
  */
-static bool session_accept(void *context, struct vsock_stream *stream, uint32_t host_port,
-    uint32_t guest_port)
+static bool session_accept(
+    void *context, struct vsock_stream *stream, uint32_t host_port, uint32_t guest_port)
 {
     struct session *session = context;
 
@@ -207,8 +207,8 @@ static bool session_accept(void *context, struct vsock_stream *stream, uint32_t 
     return true;
 }
 
-static struct session_output *session_output_of(struct session *session,
-    const struct vsock_stream *stream)
+static struct session_output *session_output_of(
+    struct session *session, const struct vsock_stream *stream)
 {
     for (size_t i = 0; i < 2; i++) {
         if (session->outputs[i].stream == stream)

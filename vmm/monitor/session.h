@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session.h: the conversation with the agent (wire/wire.h) and the flow of task output and input. Runs
- * in the monitor on the event loop. Everything that comes over vsock is the guest's: a broken rule ends
- * the run with its name.
+ * session.h: the conversation with the agent (wire/wire.h) and the flow of task output and input.
+ * Runs in the monitor on the event loop. Everything that comes over vsock is the guest's: a broken
+ * rule ends the run with its name.
  */
 #ifndef VMM_MONITOR_SESSION_H
 #define VMM_MONITOR_SESSION_H

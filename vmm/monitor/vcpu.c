@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vcpu.c: see vcpu.h. Runs in the monitor on vCPU threads. What is in kvm_run after an exit was written
- * by KVM; the addresses and data in it are the guest's.
+ * vcpu.c: see vcpu.h. Runs in the monitor on vCPU threads. What is in kvm_run after an exit was
+ * written by KVM; the addresses and data in it are the guest's.
  */
 #include "monitor/vcpu.h"
 
@@ -95,7 +95,8 @@ static bool vcpu_exit(struct vcpu *vcpu)
         vcpu_end_internal(vcpu);
         return false;
     case KVM_EXIT_SYSTEM_EVENT:
-        vcpu_end(vcpu, IPC_END_SHUTDOWN, run->system_event.type, "the guest asked for shutdown or reset");
+        vcpu_end(vcpu, IPC_END_SHUTDOWN, run->system_event.type,
+            "the guest asked for shutdown or reset");
         return false;
     default:
         if (arch_vcpu_exit(run, vcpu->owner->console))
@@ -118,8 +119,8 @@ static void vcpu_run(struct vcpu *vcpu)
         if (result < 0) {
             char text[128];
 
-            snprintf(text, sizeof(text), "KVM_RUN of vCPU %u failed: %s", vcpu->index,
-                strerror(errno));
+            snprintf(
+                text, sizeof(text), "KVM_RUN of vCPU %u failed: %s", vcpu->index, strerror(errno));
             vcpu_end(vcpu, IPC_END_HOST, (uint64_t)errno, text);
             return;
         }
@@ -166,8 +167,8 @@ void vcpu_stop(struct vcpu *vcpu)
     __atomic_store_n(&vcpu->kvm.run->immediate_exit, 1, __ATOMIC_RELEASE);
     for (int i = 0; i < KICK_RETRIES; i++) {
         uint64_t until = clock_real_ns() + KICK_WAIT_NS;
-        struct timespec deadline = {.tv_sec = (time_t)(until / NS_PER_S),
-            .tv_nsec = (long)(until % NS_PER_S)};
+        struct timespec deadline = {
+            .tv_sec = (time_t)(until / NS_PER_S), .tv_nsec = (long)(until % NS_PER_S)};
 
         (void)pthread_kill(vcpu->thread, KICK_SIGNAL);
         if (pthread_timedjoin_np(vcpu->thread, NULL, &deadline) == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vcpu.h: one thread per vCPU around KVM_RUN. A thread does register accesses of devices itself; data
- * of devices is the event loop's. The first vCPU that cannot go on says why, once, through
+ * vcpu.h: one thread per vCPU around KVM_RUN. A thread does register accesses of devices itself;
+ * data of devices is the event loop's. The first vCPU that cannot go on says why, once, through
  * `ended` of its owner; then the event loop stops all of them.
  */
 #ifndef VMM_MONITOR_VCPU_H
@@ -42,12 +42,14 @@ struct vcpu {
     uint64_t cpu_ns; /* CPU time of the thread; valid after vcpu_stop() */
 };
 
-/* Once per process, before the first vcpu_start(): the signal that kicks a thread out of KVM_RUN. */
+/* Once per process, before the first vcpu_start(): the signal that kicks a thread out of KVM_RUN.
+ */
 int vcpu_signal_init(struct err *err);
 
 int vcpu_start(struct vcpu *vcpu, const struct vcpu_owner *owner, struct err *err);
 
-/* Make the thread leave KVM_RUN and wait for its end. Safe when it never started or ended already. */
+/* Make the thread leave KVM_RUN and wait for its end. Safe when it never started or ended already.
+ */
 void vcpu_stop(struct vcpu *vcpu);
 
 #endif

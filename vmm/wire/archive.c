@@ -64,8 +64,8 @@ static const char *record_broken_rule(const struct archive_record *record, uint3
     return NULL;
 }
 
-int archive_get_record(const uint8_t bytes[ARCHIVE_RECORD_BYTES], struct archive_record *record,
-    struct err *err)
+int archive_get_record(
+    const uint8_t bytes[ARCHIVE_RECORD_BYTES], struct archive_record *record, struct err *err)
 {
     struct reader reader = reader_make(bytes, ARCHIVE_RECORD_BYTES);
     const char *rule;

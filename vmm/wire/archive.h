@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive.h: the format of the import and the export disk. Written by the supervisor and read by the
- * agent (import); written by the agent and read by the extractor (export), for which every byte is
- * hostile. One pass, length-prefixed, no back references. No I/O and no allocation here.
+ * archive.h: the format of the import and the export disk. Written by the supervisor and read by
+ * the agent (import); written by the agent and read by the extractor (export), for which every byte
+ * is hostile. One pass, length-prefixed, no back references. No I/O and no allocation here.
  *
  * The disk begins with the archive header (16 bytes):
  *
@@ -19,10 +19,11 @@
  *    16  u64  size        FILE: logical size; EXTENT: data bytes; END: number of records before it
  *    24  u64  offset      EXTENT: where in the file the data goes; else 0
  *
- * A name is a relative path, components separated by one '/', bytes otherwise free: the reader judges
- * them. A DIR comes before what is in it. A FILE is followed by its EXTENTs, which ascend, do not
- * overlap and lie inside the size; what no extent covers is a hole. END closes the archive; what
- * follows on the disk means nothing.
+ * A name is a relative path, components separated by one '/', bytes otherwise free: the reader
+ * judges them. A DIR comes before what is in it. A FILE is followed by its EXTENTs, which ascend,
+ * do not overlap and lie inside the size; what no extent covers is a hole. A SKIPPED record of the
+ * same name right behind them takes the file back: it could not be read to its end. END closes the
+ * archive; what follows on the disk means nothing.
  */
 #ifndef VMM_WIRE_ARCHIVE_H
 #define VMM_WIRE_ARCHIVE_H
@@ -75,11 +76,11 @@ int archive_get_header(const uint8_t bytes[ARCHIVE_HEADER_BYTES], struct err *er
 void archive_put_record(uint8_t bytes[ARCHIVE_RECORD_BYTES], const struct archive_record *record);
 
 /*
- * Decode and check one record header on its own: known kind, lengths in range, fields zero that must
- * be. Order of records, names and sums are the caller's to check.
+ * Decode and check one record header on its own: known kind, lengths in range, fields zero that
+ * must be. Order of records, names and sums are the caller's to check.
  */
-int archive_get_record(const uint8_t bytes[ARCHIVE_RECORD_BYTES], struct archive_record *record,
-    struct err *err);
+int archive_get_record(
+    const uint8_t bytes[ARCHIVE_RECORD_BYTES], struct archive_record *record, struct err *err);
 
 /* "symlink", "missing", ...; never NULL. */
 const char *archive_skip_text(uint32_t skip);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * job.h: the payload of WIRE_JOB: what the agent has to do. Written by the supervisor, carried by the
- * monitor without a look inside, read by the agent. No I/O and no allocation.
+ * job.h: the payload of WIRE_JOB: what the agent has to do. Written by the supervisor, carried by
+ * the monitor without a look inside, read by the agent. No I/O and no allocation.
  *
- * A list of fields, each u32 tag, u32 length, then LENGTH bytes (no padding, no terminator). Numbers
- * are u64 little-endian. Order is free except among fields of the same tag. Tags that may repeat:
- * ARG, ENV, COLLECT. An unknown or doubled tag is an error: both sides come from one tree.
+ * A list of fields, each u32 tag, u32 length, then LENGTH bytes (no padding, no terminator).
+ * Numbers are u64 little-endian. Order is free except among fields of the same tag. Tags that may
+ * repeat: ARG, ENV, COLLECT. An unknown or doubled tag is an error: both sides come from one tree.
  */
 #ifndef VMM_WIRE_JOB_H
 #define VMM_WIRE_JOB_H
@@ -18,9 +18,9 @@
 #include "base/err.h"
 
 enum job_tag {
-    JOB_ARG = 1,           /* argv, at least one, in order */
-    JOB_ENV = 2,           /* NAME=value, in order */
-    JOB_WORKDIR = 3,       /* absolute path in the guest */
+    JOB_ARG = 1,     /* argv, at least one, in order */
+    JOB_ENV = 2,     /* NAME=value, in order */
+    JOB_WORKDIR = 3, /* absolute path in the guest */
     JOB_HOSTNAME = 4,
     JOB_UID = 5,           /* number */
     JOB_GID = 6,           /* number */
@@ -58,8 +58,8 @@ struct job_field {
 };
 
 /*
- * The next field. Returns 1 and fills FIELD, 0 at the end, -1 on a malformed field. SEEN is a bit set
- * of tags, zero at the first call: a second field of a tag that must not repeat is an error.
+ * The next field. Returns 1 and fills FIELD, 0 at the end, -1 on a malformed field. SEEN is a bit
+ * set of tags, zero at the first call: a second field of a tag that must not repeat is an error.
  */
 int job_next(struct reader *reader, uint32_t *seen, struct job_field *field, struct err *err);
 

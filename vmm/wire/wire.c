@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wire.c: codec of the control messages; see wire.h. Input is the other side's: hostile on the host,
- * trusted in the guest.
+ * wire.c: codec of the control messages; see wire.h. Input is the other side's: hostile on the
+ * host, trusted in the guest.
  */
 #include "wire/wire.h"
 
@@ -187,8 +187,8 @@ int wire_get_hello(const uint8_t *payload, size_t size, struct wire_hello *hello
     return 0;
 }
 
-int wire_get_started(const uint8_t *payload, size_t size, struct wire_started *started,
-    struct err *err)
+int wire_get_started(
+    const uint8_t *payload, size_t size, struct wire_started *started, struct err *err)
 {
     struct reader reader = reader_make(payload, size);
 
@@ -218,8 +218,8 @@ static bool exited_code_valid(const struct wire_exited *exited)
     }
 }
 
-int wire_get_exited(const uint8_t *payload, size_t size, struct wire_exited *exited,
-    struct err *err)
+int wire_get_exited(
+    const uint8_t *payload, size_t size, struct wire_exited *exited, struct err *err)
 {
     struct reader reader = reader_make(payload, size);
 
@@ -241,13 +241,13 @@ int wire_get_exited(const uint8_t *payload, size_t size, struct wire_exited *exi
     if (exited->limits & ~(uint32_t)WIRE_LIMITS_ALL)
         return err_set(err, "EXITED names a limit that does not exist");
     if (!exited_code_valid(exited))
-        return err_set(err, "EXITED says how %u with code %u, which cannot be", exited->how,
-            exited->code);
+        return err_set(
+            err, "EXITED says how %u with code %u, which cannot be", exited->how, exited->code);
     return 0;
 }
 
-int wire_get_exported(const uint8_t *payload, size_t size, struct wire_exported *exported,
-    struct err *err)
+int wire_get_exported(
+    const uint8_t *payload, size_t size, struct wire_exported *exported, struct err *err)
 {
     struct reader reader = reader_make(payload, size);
 

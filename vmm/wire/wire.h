@@ -95,13 +95,13 @@ struct wire_started {
 };
 
 enum wire_control {
-    WIRE_CONTROL_CGROUP = 1 << 0,       /* own cgroup, task inside */
-    WIRE_CONTROL_MEMORY_MAX = 1 << 1,   /* memory.max as asked */
-    WIRE_CONTROL_PIDS_MAX = 1 << 2,     /* pids.max as asked */
-    WIRE_CONTROL_UID = 1 << 3,          /* not root */
+    WIRE_CONTROL_CGROUP = 1 << 0,     /* own cgroup, task inside */
+    WIRE_CONTROL_MEMORY_MAX = 1 << 1, /* memory.max as asked */
+    WIRE_CONTROL_PIDS_MAX = 1 << 2,   /* pids.max as asked */
+    WIRE_CONTROL_UID = 1 << 3,        /* not root */
     WIRE_CONTROL_NO_NEW_PRIVS = 1 << 4,
-    WIRE_CONTROL_NO_CAPS = 1 << 5,      /* effective, permitted, inheritable, bounding, ambient */
-    WIRE_CONTROL_NAMESPACES = 1 << 6,   /* own pid, mount, ipc, uts, cgroup and net namespaces */
+    WIRE_CONTROL_NO_CAPS = 1 << 5,    /* effective, permitted, inheritable, bounding, ambient */
+    WIRE_CONTROL_NAMESPACES = 1 << 6, /* own pid, mount, ipc, uts, cgroup and net namespaces */
     WIRE_CONTROL_SECCOMP = 1 << 7,
     WIRE_CONTROL_ROOT_READONLY = 1 << 8,
     WIRE_CONTROL_RLIMITS = 1 << 9,
@@ -123,7 +123,8 @@ enum wire_limit {
     WIRE_LIMIT_CANCELLED = 1 << 4,
 };
 
-/* EXITED: u32 how, u32 code, u32 limits, u32 zero, u64 x 7 in the order below, u16 length + text. */
+/* EXITED: u32 how, u32 code, u32 limits, u32 zero, u64 x 7 in the order below, u16 length + text.
+ */
 struct wire_exited {
     uint32_t how;
     uint32_t code;
@@ -135,10 +136,12 @@ struct wire_exited {
     uint64_t oom_kills;
     uint64_t pids_max_events;
     uint64_t reserved;
-    char text[WIRE_TEXT_BYTES + 1]; /* for how >= NOT_FOUND: what failed; may hold any byte but NUL */
+    char text[WIRE_TEXT_BYTES +
+              1]; /* for how >= NOT_FOUND: what failed; may hold any byte but NUL */
 };
 
-/* EXPORTED, 40 bytes: u32 error, u32 zero, u64 archive_bytes, u64 files, u64 skipped, u64 export_ns. */
+/* EXPORTED, 40 bytes: u32 error, u32 zero, u64 archive_bytes, u64 files, u64 skipped, u64
+ * export_ns. */
 struct wire_exported {
     uint32_t error; /* 0, or the errno that cut the archive short (ENOSPC: the disk is the quota) */
     uint64_t archive_bytes;
@@ -162,19 +165,19 @@ size_t wire_put_exported(uint8_t *bytes, size_t size, const struct wire_exported
 size_t wire_put_fatal(uint8_t *bytes, size_t size, const struct wire_fatal *fatal);
 
 /*
- * Decoders take exactly one payload. They accept every value that the type can hold and nothing else:
- * wrong length, wrong magic, unknown enum values and bits, NUL inside text are errors with a text that
- * names the rule.
+ * Decoders take exactly one payload. They accept every value that the type can hold and nothing
+ * else: wrong length, wrong magic, unknown enum values and bits, NUL inside text are errors with a
+ * text that names the rule.
  */
 int wire_get_header(const uint8_t bytes[WIRE_HEADER_BYTES], uint32_t payload_max,
     struct wire_header *header, struct err *err);
 int wire_get_hello(const uint8_t *payload, size_t size, struct wire_hello *hello, struct err *err);
-int wire_get_started(const uint8_t *payload, size_t size, struct wire_started *started,
-    struct err *err);
-int wire_get_exited(const uint8_t *payload, size_t size, struct wire_exited *exited,
-    struct err *err);
-int wire_get_exported(const uint8_t *payload, size_t size, struct wire_exported *exported,
-    struct err *err);
+int wire_get_started(
+    const uint8_t *payload, size_t size, struct wire_started *started, struct err *err);
+int wire_get_exited(
+    const uint8_t *payload, size_t size, struct wire_exited *exited, struct err *err);
+int wire_get_exported(
+    const uint8_t *payload, size_t size, struct wire_exported *exported, struct err *err);
 int wire_get_fatal(const uint8_t *payload, size_t size, struct wire_fatal *fatal, struct err *err);
 
 #endif

@@ -137,6 +137,25 @@ static void what_the_agent_skipped_is_passed_on(void **state)
     assert_int_equal(out_dir_count(&out), 0);
 }
 
+static void a_file_that_is_taken_back_is_gone(void **state)
+{
+    (void)state;
+    build_dir(&build, "out");
+    build_file(&build, "out/half", 0644, 10);
+    build_extent(&build, 0, "12345", 5);
+    build_skipped(&build, "out/half", ARCHIVE_SKIP_UNREADABLE);
+    build_text_file(&build, "out/whole", "x");
+    build_skipped(&build, "out/other", ARCHIVE_SKIP_UNREADABLE); /* another name: nothing to undo */
+    assert_int_equal(end_and_extract(), EXTRACT_PARTIAL);
+    assert_true(result.files == 1 && result.bytes == 1 && result.skipped == 2);
+    expect_entry(0, ENTRY_DIR, "out", 0, "");
+    expect_entry(1, ENTRY_SKIPPED, "out/half", 0, "unreadable");
+    expect_entry(2, ENTRY_FILE, "out/whole", 1, "");
+    expect_entry(3, ENTRY_SKIPPED, "out/other", 0, "unreadable");
+    out_dir_expect_file(&out, "out/whole", 0644, "x", 1);
+    assert_int_equal(out_dir_count(&out), 2);
+}
+
 static void names_that_break_a_rule_refuse_the_archive(void **state)
 {
     (void)state;
@@ -387,6 +406,7 @@ static const struct CMUnitTest tests[] = {
     EXTRACT_TEST(a_tree_comes_out_as_it_was),
     EXTRACT_TEST(nothing_to_export_is_complete),
     EXTRACT_TEST(what_the_agent_skipped_is_passed_on),
+    EXTRACT_TEST(a_file_that_is_taken_back_is_gone),
     EXTRACT_TEST(names_that_break_a_rule_refuse_the_archive),
     EXTRACT_TEST(a_directory_may_be_declared_again),
     EXTRACT_TEST(odd_names_are_exported_under_others),

@@ -36,8 +36,11 @@ static struct file elf_file(void)
     file.header.e_phnum = 1;
     file.header.e_phoff = sizeof(Elf64_Ehdr);
     file.header.e_entry = MIB;
-    file.segment = (Elf64_Phdr){.p_type = PT_LOAD, .p_offset = CODE_OFFSET, .p_paddr = MIB,
-        .p_filesz = CODE_BYTES, .p_memsz = 4096};
+    file.segment = (Elf64_Phdr){.p_type = PT_LOAD,
+        .p_offset = CODE_OFFSET,
+        .p_paddr = MIB,
+        .p_filesz = CODE_BYTES,
+        .p_memsz = 4096};
     memset(file.bytes + CODE_OFFSET, 0x90, CODE_BYTES);
     return file;
 }

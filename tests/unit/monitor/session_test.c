@@ -2,7 +2,8 @@
 /* LINK: vmm/monitor/session.c vmm/monitor/flow.c vmm/wire/wire.c vmm/ipc/ipc.c vmm/ipc/record.c */
 /* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/loop.c vmm/base/text.c vmm/base/cursor.c */
 /* LINK: vmm/base/clock.c */
-/* An agent that obeys the protocol, and agents that do not. The vsock device is a fake of this file. */
+/* An agent that obeys the protocol, and agents that do not. The vsock device is a fake of this
+ * file. */
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
@@ -122,9 +123,14 @@ static void start(bool has_stdin)
     assert_int_equal(pipe2(t.in, O_CLOEXEC), 0);
     t.job = memfd_create("job", MFD_CLOEXEC);
     assert_int_equal(fd_write_all(t.job, "the job", 7), 0);
-    options = (struct session_options){.loop = &t.loop, .ipc_fd = t.ipc[0], .job_fd = t.job,
-        .stdout_fd = t.out[1], .stderr_fd = t.err[1], .stdin_fd = t.in[0],
-        .has_stdin = has_stdin, .ended = on_end};
+    options = (struct session_options){.loop = &t.loop,
+        .ipc_fd = t.ipc[0],
+        .job_fd = t.job,
+        .stdout_fd = t.out[1],
+        .stderr_fd = t.err[1],
+        .stdin_fd = t.in[0],
+        .has_stdin = has_stdin,
+        .ended = on_end};
     assert_int_equal(session_init(&t.session, &options, &err), 0);
 }
 
@@ -413,9 +419,10 @@ static void a_cancel_follows_the_job(void **state)
     assert_int_equal(streams[WIRE_PORT_CONTROL].out_used, 3);
     streams[WIRE_PORT_CONTROL].out_room = 1000;
     fake_ops->writable(fake_context, &streams[WIRE_PORT_CONTROL]);
-    assert_int_equal(streams[WIRE_PORT_CONTROL].out_used, WIRE_HEADER_BYTES + 7 + WIRE_HEADER_BYTES);
-    assert_int_equal(le16_load(streams[WIRE_PORT_CONTROL].out + WIRE_HEADER_BYTES + 7),
-        WIRE_CANCEL);
+    assert_int_equal(
+        streams[WIRE_PORT_CONTROL].out_used, WIRE_HEADER_BYTES + 7 + WIRE_HEADER_BYTES);
+    assert_int_equal(
+        le16_load(streams[WIRE_PORT_CONTROL].out + WIRE_HEADER_BYTES + 7), WIRE_CANCEL);
     assert_false(t.ended);
     finish();
 }

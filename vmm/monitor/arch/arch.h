@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arch.h: what each architecture supplies to the monitor. The folders beside this file hold one twin
- * each, with the same file names; no other file of the monitor knows which one it was built with.
+ * arch.h: what each architecture supplies to the monitor. The folders beside this file hold one
+ * twin each, with the same file names; no other file of the monitor knows which one it was built
+ * with.
  */
 #ifndef VMM_MONITOR_ARCH_ARCH_H
 #define VMM_MONITOR_ARCH_ARCH_H
@@ -22,9 +23,10 @@ enum {
     ARCH_DEVICE_BYTES = 0x1000,           /* one page of MMIO per device */
 };
 
-/* Which parts of SIZE_BYTES of RAM lie where. Fills gpa and size_bytes; returns how many (1 or 2). */
-uint32_t arch_memory_regions(uint64_t size_bytes,
-    struct guest_mem_region regions[GUEST_MEM_REGIONS_MAX]);
+/* Which parts of SIZE_BYTES of RAM lie where. Fills gpa and size_bytes; returns how many (1 or 2).
+ */
+uint32_t arch_memory_regions(
+    uint64_t size_bytes, struct guest_mem_region regions[GUEST_MEM_REGIONS_MAX]);
 
 /* Where the registers of virtio device INDEX are, and which GSI it raises (edge-triggered). */
 gpa_t arch_device_gpa(uint32_t index);
@@ -50,26 +52,26 @@ struct arch_boot {
 
 /* What a loaded guest looks like to its first vCPU. */
 struct arch_entry {
-    uint64_t entry;      /* guest physical address of the first instruction */
-    uint64_t boot_data;  /* zero page (x86_64), device tree (aarch64) */
+    uint64_t entry;     /* guest physical address of the first instruction */
+    uint64_t boot_data; /* zero page (x86_64), device tree (aarch64) */
 };
 
 /*
- * Put kernel, initrd, command line, hardware description and a fresh random seed into guest RAM. The
- * kernel file is the user's: every field of it is checked before it is used.
+ * Put kernel, initrd, command line, hardware description and a fresh random seed into guest RAM.
+ * The kernel file is the user's: every field of it is checked before it is used.
  */
 int arch_boot_load(const struct arch_boot *boot, struct arch_entry *entry, struct err *err);
 
 /*
- * Make vCPU number INDEX of setup->cpu_count ready to run. The first one starts at ENTRY, the others
- * wait for the first. CPUID is what KVM offers, normalised, less the mask of the setup.
+ * Make vCPU number INDEX of setup->cpu_count ready to run. The first one starts at ENTRY, the
+ * others wait for the first. CPUID is what KVM offers, normalised, less the mask of the setup.
  */
 int arch_vcpu_init(int kvm_fd, int vcpu_fd, uint32_t index, const struct ipc_machine *setup,
     const struct arch_entry *entry, struct err *err);
 
 /*
- * An exit that only this architecture has (port I/O). Returns true when it was handled. CONSOLE may be
- * NULL. Never fails: an access that nothing answers reads as all ones.
+ * An exit that only this architecture has (port I/O). Returns true when it was handled. CONSOLE may
+ * be NULL. Never fails: an access that nothing answers reads as all ones.
  */
 bool arch_vcpu_exit(struct kvm_run *run, struct console *console);
 

@@ -108,9 +108,8 @@ static enum blk_status blk_transfer(struct blk *blk, bool write, uint64_t offset
     struct err err = ERR_INIT;
 
     while (count > 0) {
-        ssize_t moved = write
-            ? pwritev(blk->options.fd, iov, (int)count, (off_t)offset)
-            : preadv(blk->options.fd, iov, (int)count, (off_t)offset);
+        ssize_t moved = write ? pwritev(blk->options.fd, iov, (int)count, (off_t)offset)
+                              : preadv(blk->options.fd, iov, (int)count, (off_t)offset);
 
         if (moved < 0 && errno == EINTR)
             continue;
@@ -220,8 +219,8 @@ static enum blk_status blk_ranges(struct blk *blk, const struct request *request
     if (!queue_chain_read(&blk->chain, REQUEST_HEADER_BYTES, ranges, request->out_bytes))
         return BLK_IOERR;
     for (uint32_t i = 0; i < count; i++) {
-        enum blk_status status = blk_check_range(blk, request, ranges + (size_t)i * RANGE_BYTES,
-            &offset[i], &bytes[i]);
+        enum blk_status status =
+            blk_check_range(blk, request, ranges + (size_t)i * RANGE_BYTES, &offset[i], &bytes[i]);
 
         if (status != BLK_OK)
             return status;
@@ -238,7 +237,7 @@ static enum blk_status blk_ranges(struct blk *blk, const struct request *request
 static bool request_changes(const struct request *request)
 {
     return request->raw_type == REQUEST_OUT || request->raw_type == REQUEST_DISCARD ||
-        request->raw_type == REQUEST_WRITE_ZEROES;
+           request->raw_type == REQUEST_WRITE_ZEROES;
 }
 
 static enum blk_status blk_serve(struct blk *blk, const struct request *request)
@@ -321,13 +320,13 @@ static const struct virtio_ops blk_ops = {
     .process = blk_process,
 };
 
-/* A hole behind the end of the file changes nothing; the answer says whether holes can be punched. */
+/* A hole behind the end of the file changes nothing; the answer says if holes can be punched. */
 static bool blk_probe_punch(const struct blk *blk)
 {
     if (blk->options.readonly)
         return false;
     return fallocate(blk->options.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-        (off_t)blk->capacity_bytes, BLK_SECTOR_BYTES) == 0;
+               (off_t)blk->capacity_bytes, BLK_SECTOR_BYTES) == 0;
 }
 
 static void blk_describe(const struct blk *blk, struct virtio_model *model)

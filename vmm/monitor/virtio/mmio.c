@@ -86,9 +86,9 @@ static uint64_t mmio_offer(const struct mmio_device *device)
 
 static void mmio_interrupt(struct mmio_device *device, unsigned int bit)
 {
-    /* Release: orders what the interrupt is about (used.idx, the status register) before the bit, for
-     * a vCPU thread that loads the bit with acquire on behalf of the driver. The eventfd comes last:
-     * a driver that is interrupted finds the bit. */
+    /* Release: orders what the interrupt is about (used.idx, the status register) before the bit,
+     * for a vCPU thread that loads the bit with acquire on behalf of the driver. The eventfd comes
+     * last: a driver that is interrupted finds the bit. */
     atomic_fetch_or_explicit(&device->interrupt_status, bit, memory_order_release);
     mmio_ring(device->irq_fd);
 }
@@ -147,7 +147,7 @@ static void mmio_activate(struct mmio_device *device)
 static bool mmio_features_fit(const struct mmio_device *device)
 {
     return !(device->driver_features & ~mmio_offer(device)) && !device->driver_features_excess &&
-        (device->driver_features & VIRTIO_F_VERSION_1);
+           (device->driver_features & VIRTIO_F_VERSION_1);
 }
 
 /* The driver adds one bit at a time, in the order of §3.1.1; any other value is ignored. */
@@ -170,7 +170,7 @@ static void mmio_write_status(struct mmio_device *device, uint32_t value)
     else if (added == STATUS_DRIVER && device->status == STATUS_ACKNOWLEDGE)
         device->status |= STATUS_DRIVER;
     else if (added == STATUS_FEATURES_OK && device->status == STATUS_NEGOTIATING &&
-        mmio_features_fit(device))
+             mmio_features_fit(device))
         device->status |= STATUS_FEATURES_OK;
     else if (added == STATUS_DRIVER_OK && device->status == STATUS_CONFIGURING)
         mmio_activate(device);
@@ -207,7 +207,8 @@ static void put_high(uint64_t *field, uint32_t value)
     *field = (*field & 0xffffffffULL) | ((uint64_t)value << 32);
 }
 
-/* Registers of the selected queue: only between FEATURES_OK and DRIVER_OK, and not while it is ready. */
+/* Registers of the selected queue: only between FEATURES_OK and DRIVER_OK, and not while it is
+ * ready. */
 static void mmio_write_queue(struct mmio_device *device, uint64_t offset, uint32_t value)
 {
     struct mmio_queue *queue = mmio_selected(device);
@@ -323,8 +324,8 @@ static uint32_t mmio_read_locked(struct mmio_device *device, uint64_t offset)
     }
 }
 
-static void mmio_read_config(const struct mmio_device *device, uint64_t offset, uint8_t *bytes,
-    uint32_t size)
+static void mmio_read_config(
+    const struct mmio_device *device, uint64_t offset, uint8_t *bytes, uint32_t size)
 {
     if (size != 1 && size != 2 && size != 4 && size != 8)
         return;
@@ -463,8 +464,7 @@ int mmio_init(struct mmio_device *device, const struct virtio_model *model,
         queue->device = device;
         queue->index = i;
         queue->kick_fd = -1;
-        queue->source =
-            (struct loop_source){.fd = -1, .ready = mmio_ready, .context = queue};
+        queue->source = (struct loop_source){.fd = -1, .ready = mmio_ready, .context = queue};
     }
     must(pthread_mutex_init(&device->lock, NULL) == 0);
     if (mmio_make_fds(device, err) < 0) {

@@ -4,16 +4,16 @@
  * device. Runs in the monitor; every access comes from the guest.
  *
  * Threads. mmio_read() and mmio_write() are called on vCPU threads. Everything a device does
- * (struct virtio_ops) happens on the thread of the event loop. Registers and queues are shared between
- * the two and guarded by `lock`; the state of the device behind them belongs to the loop thread alone.
- * A reset by the driver empties registers and queues at once, under the lock; the device hears of it
- * (`reset`) on the loop thread before it is asked to process anything again. I/O is synchronous under
- * the lock, so a reset finds none in flight.
+ * (struct virtio_ops) happens on the thread of the event loop. Registers and queues are shared
+ * between the two and guarded by `lock`; the state of the device behind them belongs to the loop
+ * thread alone. A reset by the driver empties registers and queues at once, under the lock; the
+ * device hears of it on the loop thread (`reset`) before it is asked to process anything again. I/O
+ * is synchronous under the lock, so a reset finds none in flight.
  *
  * Wiring, after a model such as blk_init() or vsock_make() has called mmio_init():
  *   - bus: mmio_read() and mmio_write() for MMIO_WINDOW_BYTES of guest physical address space;
- *   - doorbells: KVM_IOEVENTFD for each queue N < queue_count: address + MMIO_QUEUE_NOTIFY, length 4,
- *     datamatch N, fd queues[N].kick_fd. Without it, writes that reach mmio_write() do the same;
+ *   - doorbells: KVM_IOEVENTFD for each queue N < queue_count: address + MMIO_QUEUE_NOTIFY,
+ *     length 4, datamatch N, fd queues[N].kick_fd. Writes that reach mmio_write() do the same;
  *   - interrupt: KVM_IRQFD, edge, with irq_fd;
  *   - loop: mmio_attach().
  */
@@ -55,9 +55,9 @@ struct virtio_ops {
      * May be NULL. */
     void (*reset)(void *context);
     /*
-     * Queue INDEX may have work. Does a bounded amount: returns 1 when there is more to do (it will be
-     * called again after other events had their turn), 0 when not, -1 when the guest broke a rule that
-     * ERR names: the device then wants a reset. Interrupts are seen to by the caller.
+     * Queue INDEX may have work. Does a bounded amount: returns 1 when there is more to do (it will
+     * be called again after other events had their turn), 0 when not, -1 when the guest broke a
+     * rule that ERR names: the device then wants a reset. Interrupts are seen to by the caller.
      */
     int (*process)(void *context, struct mmio_device *device, uint32_t index, struct err *err);
 };
@@ -117,9 +117,9 @@ void mmio_fini(struct mmio_device *device);
 int mmio_attach(struct mmio_device *device, struct loop *loop, struct err *err);
 
 /*
- * An access of SIZE bytes at OFFSET of the window, on any thread. Registers take accesses of 4 bytes
- * only, the configuration space takes aligned ones of 1, 2, 4 and 8; what is not allowed reads as
- * zero and is ignored when written. BYTES is in guest order (little-endian).
+ * An access of SIZE bytes at OFFSET of the window, on any thread. Registers take accesses of 4
+ * bytes only, the configuration space takes aligned ones of 1, 2, 4 and 8; what is not allowed
+ * reads as zero and is ignored when written. BYTES is in guest order (little-endian).
  */
 void mmio_read(struct mmio_device *device, uint64_t offset, uint8_t *bytes, uint32_t size);
 void mmio_write(struct mmio_device *device, uint64_t offset, const uint8_t *bytes, uint32_t size);
@@ -133,5 +133,12 @@ void mmio_wake(struct mmio_device *device, uint32_t index);
 /* For models, in process(): what was negotiated, and queue INDEX. */
 bool mmio_has_feature(const struct mmio_device *device, uint64_t feature);
 struct queue *mmio_queue(struct mmio_device *device, uint32_t index);
+
+/*
+ * One line about a device that owes the driver something, for the diagnosis of a guest that hangs:
+ * what the driver offered and was not taken, and whether it saw the last interrupt. Writes "" for a
+ * device that the driver never touched. Any thread, lock not held.
+ */
+void mmio_describe(struct mmio_device *device, char *text, size_t size);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * queue.c: split virtqueues, the device's side (monitor; input: the guest's). See queue.h.
  *
- * Rings are read with atomic loads of the width of the field: the compiler then loads once, whatever
- * the guest does meanwhile, and a 16-bit index is never seen half written.
+ * Rings are read with atomic loads of the width of the field: the compiler then loads once,
+ * whatever the guest does meanwhile, and a 16-bit index is never seen half written.
  */
 #include "monitor/virtio/queue.h"
 
@@ -86,8 +86,8 @@ static void *queue_place(const struct guest_mem *mem, const char *ring, uint64_t
     }
     host = guest_mem_range(mem, gpa(raw_gpa), size);
     if (!host) {
-        (void)err_set(err, "%s at 0x%" PRIx64 ", %" PRIu64 " bytes, is not in RAM", ring, raw_gpa,
-            size);
+        (void)err_set(
+            err, "%s at 0x%" PRIx64 ", %" PRIu64 " bytes, is not in RAM", ring, raw_gpa, size);
         return NULL;
     }
     /* Regions are page-aligned on both sides. */
@@ -105,14 +105,14 @@ int queue_activate(struct queue *queue, const struct guest_mem *mem,
 
     queue_reset(queue);
     if (size == 0 || size > QUEUE_SIZE_MAX || (size & (size - 1)) != 0)
-        return err_set(err, "queue size %" PRIu64 " is not a power of two from 1 to %d", size,
-            QUEUE_SIZE_MAX);
-    desc = queue_place(mem, "descriptor table", raw.raw_desc_gpa, DESC_BYTES * size, DESC_ALIGN,
-        err);
+        return err_set(
+            err, "queue size %" PRIu64 " is not a power of two from 1 to %d", size, QUEUE_SIZE_MAX);
+    desc =
+        queue_place(mem, "descriptor table", raw.raw_desc_gpa, DESC_BYTES * size, DESC_ALIGN, err);
     if (!desc)
         return -1;
-    avail = queue_place(mem, "available ring", raw.raw_avail_gpa, AVAIL_FIXED_BYTES + 2 * size,
-        AVAIL_ALIGN, err);
+    avail = queue_place(
+        mem, "available ring", raw.raw_avail_gpa, AVAIL_FIXED_BYTES + 2 * size, AVAIL_ALIGN, err);
     if (!avail)
         return -1;
     used = queue_place(mem, "used ring", raw.raw_used_gpa,
@@ -177,8 +177,8 @@ static int chain_append(struct queue_chain *chain, const struct guest_mem *mem,
 }
 
 /* Follow the chain from HEAD; the bound is the queue's size, so a loop of descriptors ends. */
-static int chain_collect(const struct queue *queue, uint16_t raw_head, struct queue_chain *chain,
-    struct err *err)
+static int chain_collect(
+    const struct queue *queue, uint16_t raw_head, struct queue_chain *chain, struct err *err)
 {
     uint16_t raw_index = raw_head;
 
@@ -226,7 +226,12 @@ int queue_pop(struct queue *queue, struct queue_chain *chain, struct err *err)
 
 bool queue_has_work(const struct queue *queue)
 {
-    return queue->desc && !queue->broken && load_avail_idx(queue) != queue->next_avail;
+    return !queue->broken && queue_waiting(queue) != 0;
+}
+
+uint16_t queue_waiting(const struct queue *queue)
+{
+    return queue->desc ? (uint16_t)(load_avail_idx(queue) - queue->next_avail) : 0;
 }
 
 void queue_push(struct queue *queue, const struct queue_chain *chain, uint32_t written_bytes)
@@ -235,8 +240,8 @@ void queue_push(struct queue *queue, const struct queue_chain *chain, uint32_t w
     void *idx;
 
     must(queue->desc && written_bytes <= chain->writable_bytes);
-    element = queue->used + USED_RING +
-        USED_ELEMENT_BYTES * (size_t)(queue->next_used % queue->size);
+    element =
+        queue->used + USED_RING + USED_ELEMENT_BYTES * (size_t)(queue->next_used % queue->size);
     store32(element, chain->head);
     store32(element + 4, written_bytes);
     queue->next_used++;
@@ -252,35 +257,60 @@ bool queue_wants_interrupt(struct queue *queue)
     if (!queue->pushed || !queue->desc)
         return false;
     queue->pushed = false;
-    /* Orders our store of used.idx before our load of the flags. The driver stores the flags, fences,
-     * and then looks at used.idx once more: so one of the two sees what the other did, and no
-     * completion stays unnoticed (§2.7.7.2). */
+    /* Orders our store of used.idx before our load of the flags. The driver stores the flags,
+     * fences, and then looks at used.idx once more: so one of the two sees what the other did, and
+     * no completion stays unnoticed (§2.7.7.2). */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return !(load16(queue->avail + AVAIL_FLAGS) & AVAIL_NO_INTERRUPT);
+}
+
+/* A place in the parts of a chain. */
+struct chain_place {
+    const struct queue_part *part;
+    uint32_t offset;
+};
+
+/* Find byte OFFSET of the readable or writable parts; false when there are no SIZE bytes. */
+static bool chain_seek(const struct queue_chain *chain, bool writable, uint32_t offset,
+    uint32_t size, struct chain_place *place)
+{
+    uint32_t limit = writable ? chain->writable_bytes : chain->readable_bytes;
+
+    *place = (struct chain_place){
+        .part = chain->parts + (writable ? chain->readable_count : 0),
+        .offset = offset,
+    };
+    return range_within(offset, size, limit);
+}
+
+/* The next bytes in one piece, SIZE at most; there are that many, and SIZE is not 0. */
+static uint32_t chain_step(struct chain_place *place, uint32_t size, uint8_t **host)
+{
+    uint32_t bytes;
+
+    while (place->offset >= place->part->size_bytes) {
+        place->offset -= place->part->size_bytes;
+        place->part++;
+    }
+    bytes = (uint32_t)u64_min(place->part->size_bytes - place->offset, size);
+    *host = place->part->host + place->offset;
+    place->offset += bytes;
+    return bytes;
 }
 
 uint32_t queue_chain_iov(const struct queue_chain *chain, bool writable, uint32_t offset,
     uint32_t size, struct iovec *iov)
 {
-    uint32_t first = writable ? chain->readable_count : 0;
-    uint32_t end = writable ? chain->part_count : chain->readable_count;
+    struct chain_place place;
     uint32_t count = 0;
 
-    if (!range_within(offset, size, writable ? chain->writable_bytes : chain->readable_bytes))
+    if (!chain_seek(chain, writable, offset, size, &place))
         return 0;
-    for (uint32_t i = first; i < end && size > 0; i++) {
-        const struct queue_part *part = &chain->parts[i];
-        uint32_t bytes;
+    while (size > 0) {
+        uint8_t *host;
+        uint32_t bytes = chain_step(&place, size, &host);
 
-        if (offset >= part->size_bytes) {
-            offset -= part->size_bytes;
-            continue;
-        }
-        bytes = part->size_bytes - offset;
-        if (bytes > size)
-            bytes = size;
-        iov[count++] = (struct iovec){.iov_base = part->host + offset, .iov_len = bytes};
-        offset = 0;
+        iov[count++] = (struct iovec){.iov_base = host, .iov_len = bytes};
         size -= bytes;
     }
     return count;
@@ -288,15 +318,18 @@ uint32_t queue_chain_iov(const struct queue_chain *chain, bool writable, uint32_
 
 bool queue_chain_read(const struct queue_chain *chain, uint32_t offset, void *to, uint32_t size)
 {
-    struct iovec iov[QUEUE_SIZE_MAX];
-    uint32_t count = queue_chain_iov(chain, false, offset, size, iov);
+    struct chain_place place;
     uint8_t *at = to;
 
-    if (size == 0 || count == 0)
-        return size == 0;
-    for (uint32_t i = 0; i < count; i++) {
-        memcpy(at, iov[i].iov_base, iov[i].iov_len);
-        at += iov[i].iov_len;
+    if (!chain_seek(chain, false, offset, size, &place))
+        return false;
+    while (size > 0) {
+        uint8_t *host;
+        uint32_t bytes = chain_step(&place, size, &host);
+
+        memcpy(at, host, bytes);
+        at += bytes;
+        size -= bytes;
     }
     /* The copy is what is used from here on: keeps the compiler from going back to guest memory for
      * a value that it would rather not keep. */
@@ -304,18 +337,21 @@ bool queue_chain_read(const struct queue_chain *chain, uint32_t offset, void *to
     return true;
 }
 
-bool queue_chain_write(const struct queue_chain *chain, uint32_t offset, const void *from,
-    uint32_t size)
+bool queue_chain_write(
+    const struct queue_chain *chain, uint32_t offset, const void *from, uint32_t size)
 {
-    struct iovec iov[QUEUE_SIZE_MAX];
-    uint32_t count = queue_chain_iov(chain, true, offset, size, iov);
+    struct chain_place place;
     const uint8_t *at = from;
 
-    if (size == 0 || count == 0)
-        return size == 0;
-    for (uint32_t i = 0; i < count; i++) {
-        memcpy(iov[i].iov_base, at, iov[i].iov_len);
-        at += iov[i].iov_len;
+    if (!chain_seek(chain, true, offset, size, &place))
+        return false;
+    while (size > 0) {
+        uint8_t *host;
+        uint32_t bytes = chain_step(&place, size, &host);
+
+        memcpy(host, at, bytes);
+        at += bytes;
+        size -= bytes;
     }
     return true;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * queue.h: split virtqueues (virtio 1.2 §2.7), the device's side. Runs in the monitor; every byte of
- * a ring is the guest's.
+ * queue.h: split virtqueues (virtio 1.2 §2.7), the device's side. Runs in the monitor; every byte
+ * of a ring is the guest's.
  *
  * VIRTIO_F_INDIRECT_DESC, VIRTIO_F_EVENT_IDX and VIRTIO_F_IN_ORDER are never offered; a descriptor
- * that uses them anyway breaks the queue. What the guest wrote is loaded once, checked, and only the
- * checked copy is used. A queue that broke a rule stays broken, and is not looked at again, until the
- * device is reset: so no ring can be made to be processed for ever.
+ * that uses them anyway breaks the queue. What the guest wrote is loaded once, checked, and only
+ * the checked copy is used. A queue that broke a rule stays broken, and is not looked at again,
+ * until the device is reset: so no ring can be made to be processed for ever.
  *
  * The caller serialises all calls for one queue (the device lock of mmio.h).
  */
@@ -62,7 +62,10 @@ struct queue {
     bool pushed; /* something was returned since the last queue_wants_interrupt() */
 };
 
-#define QUEUE_INIT {.mem = NULL}
+#define QUEUE_INIT                                                                                 \
+    {                                                                                              \
+        .mem = NULL                                                                                \
+    }
 
 /*
  * Check size (power of two, at most QUEUE_SIZE_MAX), alignment and place of the three rings (§2.7),
@@ -85,6 +88,9 @@ int queue_pop(struct queue *queue, struct queue_chain *chain, struct err *err);
 /* True when queue_pop() would not return 0. */
 bool queue_has_work(const struct queue *queue);
 
+/* Chains that the driver offered and queue_pop() has not taken; a guest may claim any number. */
+uint16_t queue_waiting(const struct queue *queue);
+
 /* Give CHAIN back: the device wrote WRITTEN_BYTES from the start of its writable parts (§2.7.8). */
 void queue_push(struct queue *queue, const struct queue_chain *chain, uint32_t written_bytes);
 
@@ -95,14 +101,14 @@ void queue_push(struct queue *queue, const struct queue_chain *chain, uint32_t w
 bool queue_wants_interrupt(struct queue *queue);
 
 /*
- * Copy SIZE bytes out of the readable parts, from OFFSET on; exactly once, so that what was checked is
- * what is used. False, and nothing copied, when there are not that many.
+ * Copy SIZE bytes out of the readable parts, from OFFSET on; exactly once, so that what was checked
+ * is what is used. False, and nothing copied, when there are not that many.
  */
 bool queue_chain_read(const struct queue_chain *chain, uint32_t offset, void *to, uint32_t size);
 
 /* The same into the writable parts. */
-bool queue_chain_write(const struct queue_chain *chain, uint32_t offset, const void *from,
-    uint32_t size);
+bool queue_chain_write(
+    const struct queue_chain *chain, uint32_t offset, const void *from, uint32_t size);
 
 /*
  * Describe SIZE bytes from OFFSET of the readable (or writable) parts in IOV, which has room for

@@ -4,8 +4,8 @@
 
 #include "base/err.h"
 
-static void ring_pieces(const struct ring *ring, uint32_t from, uint32_t count,
-    struct ring_piece pieces[2])
+static void ring_pieces(
+    const struct ring *ring, uint32_t from, uint32_t count, struct ring_piece pieces[2])
 {
     uint32_t first = ring->size - from;
 

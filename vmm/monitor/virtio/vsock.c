@@ -134,8 +134,8 @@ void vsock_consume(struct vsock_stream *stream, size_t count)
     must(count <= stream->in.used);
     ring_drop(&stream->in, (uint32_t)count);
     stream->consumed_count += (uint32_t)count;
-    /* A guest without credit gets it back at half of the buffer: as it may have filled all of it, and
-     * all of it is consumed some time, it never waits for ever. */
+    /* A guest without credit gets it back at half of the buffer: as it may have filled all of it,
+     * and all of it is consumed some time, it never waits for ever. */
     if (stream->state == STREAM_OPEN &&
         stream->consumed_count - stream->told_count >= stream->in.size / 2) {
         stream->credit_due = true;

@@ -49,8 +49,7 @@ static void receive_stray(struct vsock *vsock, const struct packet *packet, cons
     if (!fault && packet->raw_op == PACKET_REQUEST)
         receive_request(vsock, packet);
     else
-        vsock_add_reset(vsock, packet->raw_source_port, packet->raw_target_port,
-            packet->raw_type);
+        vsock_add_reset(vsock, packet->raw_source_port, packet->raw_target_port, packet->raw_type);
 }
 
 static const char *receive_data(struct vsock *vsock, struct vsock_stream *stream, uint32_t bytes)
@@ -68,8 +67,8 @@ static const char *receive_data(struct vsock *vsock, struct vsock_stream *stream
     /* What was granted is not more than what is free: told_count is not ahead of consumed_count. */
     ring_space_pieces(&stream->in, bytes, pieces);
     must(queue_chain_read(&vsock->chain, PACKET_HEADER_BYTES, pieces[0].bytes, pieces[0].size));
-    must(queue_chain_read(&vsock->chain, PACKET_HEADER_BYTES + pieces[0].size, pieces[1].bytes,
-        pieces[1].size));
+    must(queue_chain_read(
+        &vsock->chain, PACKET_HEADER_BYTES + pieces[0].size, pieces[1].bytes, pieces[1].size));
     ring_grow(&stream->in, bytes);
     stream->received_count += bytes;
     vsock->ops->received(vsock->context, stream);
@@ -94,8 +93,8 @@ static void receive_shutdown(struct vsock *vsock, struct vsock_stream *stream, u
 }
 
 /* Returns the rule that was broken, or NULL. STREAM may be the session's no longer afterwards. */
-static const char *receive_for_stream(struct vsock *vsock, struct vsock_stream *stream,
-    const struct packet *packet)
+static const char *receive_for_stream(
+    struct vsock *vsock, struct vsock_stream *stream, const struct packet *packet)
 {
     const char *fault = stream_take_credit(stream, packet);
 

@@ -76,7 +76,7 @@ void stream_reset(struct vsock_stream *stream, const char *fault)
 bool stream_is_over(const struct vsock_stream *stream)
 {
     return (stream->closed & VSOCK_CLOSED_SEND) &&
-        (stream->shutdown_sent || (stream->closed & VSOCK_CLOSED_RECEIVE));
+           (stream->shutdown_sent || (stream->closed & VSOCK_CLOSED_RECEIVE));
 }
 
 /*

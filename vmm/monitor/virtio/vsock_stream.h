@@ -9,9 +9,9 @@
  *
  * Nothing here grows with what the guest does. What a live stream has to say is a flag or a byte in
  * its ring. Resets for streams that are not (or no longer) there are kept in a table of fixed size:
- * as long as it is full, no packet is taken from the TX queue. That cannot lock up: the table empties
- * as soon as the guest offers RX buffers, whose doorbell lets both directions go on; a guest that
- * offers none only keeps itself waiting.
+ * as long as it is full, no packet is taken from the TX queue. That cannot lock up: the table
+ * empties as soon as the guest offers RX buffers, whose doorbell lets both directions go on; a
+ * guest that offers none only keeps itself waiting.
  */
 #ifndef VMM_MONITOR_VIRTIO_VSOCK_STREAM_H
 #define VMM_MONITOR_VIRTIO_VSOCK_STREAM_H
@@ -26,8 +26,8 @@
 #include "monitor/virtio/vsock_packet.h"
 
 enum {
-    VSOCK_QUEUE_RX = 0, /* to the guest */
-    VSOCK_QUEUE_TX = 1, /* from the guest */
+    VSOCK_QUEUE_RX = 0,    /* to the guest */
+    VSOCK_QUEUE_TX = 1,    /* from the guest */
     VSOCK_QUEUE_COUNT = 3, /* the third is for events, of which there are none */
 
     VSOCK_BATCH_PACKETS = 64, /* per doorbell and direction */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vsock_transmit.c: packets to the guest (monitor; virtio 1.2 §5.10.6). The buffers are the guest's.
+ * vsock_transmit.c: packets to the guest (monitor; virtio 1.2 §5.10.6). The buffers are the
+ * guest's.
  *
  * What to send is chosen before a buffer is taken, so a buffer is never taken for nothing. Resets
  * come first; then every stream sends one packet in turn, so that none starves the others.
@@ -22,8 +23,8 @@ struct outgoing {
 /* What STREAM has to say most urgently; false when nothing. */
 static bool transmit_choose_for(struct vsock_stream *stream, struct outgoing *out)
 {
-    uint32_t payload = (uint32_t)u64_min(stream->out.used,
-        u64_min(stream_peer_free(stream), PACKET_PAYLOAD_MAX_BYTES));
+    uint32_t payload = (uint32_t)u64_min(
+        stream->out.used, u64_min(stream_peer_free(stream), PACKET_PAYLOAD_MAX_BYTES));
 
     *out = (struct outgoing){.stream = stream};
     if (stream->state == STREAM_ANSWERING) {
@@ -84,8 +85,8 @@ static void transmit_payload(struct vsock *vsock, struct vsock_stream *stream, u
 
     ring_used_pieces(&stream->out, bytes, pieces);
     must(queue_chain_write(&vsock->chain, PACKET_HEADER_BYTES, pieces[0].bytes, pieces[0].size));
-    must(queue_chain_write(&vsock->chain, PACKET_HEADER_BYTES + pieces[0].size, pieces[1].bytes,
-        pieces[1].size));
+    must(queue_chain_write(
+        &vsock->chain, PACKET_HEADER_BYTES + pieces[0].size, pieces[1].bytes, pieces[1].size));
     ring_drop(&stream->out, bytes);
     stream->sent_count += bytes;
 }

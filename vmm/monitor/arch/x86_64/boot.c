@@ -165,7 +165,8 @@ static int initrd_load(const struct arch_boot *boot, const struct kernel_image *
     return 0;
 }
 
-/* The header of a bzImage is kept (the kernel reads it again); for an ELF the few fields that matter. */
+/* The header of a bzImage is kept (the kernel reads it again); for an ELF the few fields that
+ * matter. */
 static void header_write(uint8_t *zero_page, const struct kernel_image *image)
 {
     if (image->setup_header_bytes) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cpu.c: what a vCPU is before its first instruction: CPUID, MSRs, 64-bit mode. Runs in the monitor.
- * Written for Intel and AMD hosts alike: leaves of one vendor are simply absent on the other.
+ * cpu.c: what a vCPU is before its first instruction: CPUID, MSRs, 64-bit mode. Runs in the
+ * monitor. Written for Intel and AMD hosts alike: leaves of one vendor are simply absent on the
+ * other.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -92,9 +93,10 @@ static void cpuid_topology(struct kvm_cpuid_entry2 *entry, uint32_t index, uint3
     }
 }
 
-/* The guest must not see features that we do not virtualise, nor use those that need a thread more. */
-static void cpuid_entry(struct kvm_cpuid_entry2 *entry, uint32_t index, uint32_t cpu_count,
-    bool amd)
+/* The guest must not see features that we do not virtualise, nor use those that need a thread more.
+ */
+static void cpuid_entry(
+    struct kvm_cpuid_entry2 *entry, uint32_t index, uint32_t cpu_count, bool amd)
 {
     switch (entry->function) {
     case 0x1:
@@ -170,8 +172,8 @@ static bool cpuid_is_amd(const struct kvm_cpuid2 *cpuid)
     return false;
 }
 
-static int cpuid_set(int kvm_fd, int vcpu_fd, uint32_t index, const struct ipc_machine *setup,
-    struct err *err)
+static int cpuid_set(
+    int kvm_fd, int vcpu_fd, uint32_t index, const struct ipc_machine *setup, struct err *err)
 {
     AUTO_FREE struct kvm_cpuid2 *cpuid = cpuid_supported(kvm_fd, err);
     bool amd;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hardware.c: see hardware.h. Runs in the monitor, before the guest does; nothing is hostile here. */
+/* hardware.c: see hardware.h. Runs in the monitor, before the guest does; nothing is hostile here.
+ */
 #include "monitor/arch/x86_64/hardware.h"
 
 #include <assert.h>
@@ -109,8 +110,8 @@ static void tree_interrupt_controllers(struct tree *tree)
     tree_end(tree);
 }
 
-size_t hardware_devicetree(uint8_t *bytes, size_t size, uint32_t cpu_count, uint32_t device_count,
-    struct err *err)
+size_t hardware_devicetree(
+    uint8_t *bytes, size_t size, uint32_t cpu_count, uint32_t device_count, struct err *err)
 {
     struct tree tree = {.fdt = bytes};
 
@@ -186,8 +187,8 @@ static uint16_t mp_entries(struct writer *writer, uint32_t cpu_count)
     return (uint16_t)(cpu_count + 2 + IOAPIC_PINS);
 }
 
-size_t hardware_mptable(uint8_t *bytes, size_t size, uint64_t gpa_value, uint32_t cpu_count,
-    struct err *err)
+size_t hardware_mptable(
+    uint8_t *bytes, size_t size, uint64_t gpa_value, uint32_t cpu_count, struct err *err)
 {
     struct writer writer = writer_make(bytes, size);
     uint8_t *table = bytes + MP_FLOATING_BYTES;

@@ -64,8 +64,7 @@ static int elf_load(int fd, const Elf64_Ehdr *header, const struct guest_mem *me
     image->end = 0;
     image->setup_header_bytes = 0;
     for (uint32_t i = 0; i < header->e_phnum; i++) {
-        if (segments[i].p_type == PT_LOAD &&
-            segment_load(fd, &segments[i], mem, image, err) < 0)
+        if (segments[i].p_type == PT_LOAD && segment_load(fd, &segments[i], mem, image, err) < 0)
             return -1;
     }
     if (image->entry < LAYOUT_KERNEL || image->entry >= image->end ||
@@ -126,8 +125,8 @@ static int bzimage_load(int fd, const uint8_t *first, const struct guest_mem *me
     return 0;
 }
 
-int kernel_image_load(int fd, const struct guest_mem *mem, struct kernel_image *image,
-    struct err *err)
+int kernel_image_load(
+    int fd, const struct guest_mem *mem, struct kernel_image *image, struct err *err)
 {
     uint8_t first[2 * SECTOR_BYTES] = {0};
     Elf64_Ehdr header;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernel_image.h: loads the kernel file into guest RAM: an x86_64 ELF (vmlinux), or a bzImage with a
- * 64-bit entry point (Documentation/x86/boot.rst). The file is the user's, and may be garbage.
+ * kernel_image.h: loads the kernel file into guest RAM: an x86_64 ELF (vmlinux), or a bzImage with
+ * a 64-bit entry point (Documentation/x86/boot.rst). The file is the user's, and may be garbage.
  */
 #ifndef VMM_MONITOR_ARCH_X86_64_KERNEL_IMAGE_H
 #define VMM_MONITOR_ARCH_X86_64_KERNEL_IMAGE_H
@@ -17,13 +17,13 @@ enum {
 };
 
 struct kernel_image {
-    uint64_t entry; /* guest physical */
-    uint64_t end;   /* first byte that the kernel does not need while it starts */
+    uint64_t entry;              /* guest physical */
+    uint64_t end;                /* first byte that the kernel does not need while it starts */
     uint32_t setup_header_bytes; /* bzImage: what goes into the zero page; 0 for an ELF */
     uint8_t setup_header[SETUP_HEADER_MAX_BYTES];
 };
 
-int kernel_image_load(int fd, const struct guest_mem *mem, struct kernel_image *image,
-    struct err *err);
+int kernel_image_load(
+    int fd, const struct guest_mem *mem, struct kernel_image *image, struct err *err);
 
 #endif

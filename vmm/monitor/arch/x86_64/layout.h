@@ -11,25 +11,25 @@
 
 #include "base/num.h"
 
-#define LAYOUT_GDT        0x500ULL
-#define LAYOUT_ZERO_PAGE  0x7000ULL
-#define LAYOUT_STACK      0x8ff0ULL
-#define LAYOUT_PML4       0x9000ULL /* identity map of the first GiB, in 2 MiB pages */
-#define LAYOUT_PDPT       0xa000ULL
-#define LAYOUT_PD         0xb000ULL
-#define LAYOUT_CMDLINE    0x20000ULL
-#define LAYOUT_DTB        0x21000ULL /* a setup_data entry */
-#define LAYOUT_SEED       0x29000ULL /* a setup_data entry */
-#define LAYOUT_MPTABLE    0x9fc00ULL /* the kernel looks for it in the last KiB of base memory */
-#define LAYOUT_LOW_END    0x9fc00ULL /* RAM up to here, then nothing up to 1 MiB */
-#define LAYOUT_KERNEL     0x100000ULL
-#define LAYOUT_HOLE       (3 * GIB)
-#define LAYOUT_DEVICES    0xd0000000ULL
-#define LAYOUT_IOAPIC     0xfec00000ULL
-#define LAYOUT_LAPIC      0xfee00000ULL
-#define LAYOUT_TSS        0xfffbd000ULL /* three pages that KVM wants on Intel */
-#define LAYOUT_IDENTITY   0xfffbc000ULL /* one page, the same */
-#define LAYOUT_HIGH       (4 * GIB)
+#define LAYOUT_GDT       0x500ULL
+#define LAYOUT_ZERO_PAGE 0x7000ULL
+#define LAYOUT_STACK     0x8ff0ULL
+#define LAYOUT_PML4      0x9000ULL /* identity map of the first GiB, in 2 MiB pages */
+#define LAYOUT_PDPT      0xa000ULL
+#define LAYOUT_PD        0xb000ULL
+#define LAYOUT_CMDLINE   0x20000ULL
+#define LAYOUT_DTB       0x21000ULL /* a setup_data entry */
+#define LAYOUT_SEED      0x29000ULL /* a setup_data entry */
+#define LAYOUT_MPTABLE   0x9fc00ULL /* the kernel looks for it in the last KiB of base memory */
+#define LAYOUT_LOW_END   0x9fc00ULL /* RAM up to here, then nothing up to 1 MiB */
+#define LAYOUT_KERNEL    0x100000ULL
+#define LAYOUT_HOLE      (3 * GIB)
+#define LAYOUT_DEVICES   0xd0000000ULL
+#define LAYOUT_IOAPIC    0xfec00000ULL
+#define LAYOUT_LAPIC     0xfee00000ULL
+#define LAYOUT_TSS       0xfffbd000ULL /* three pages that KVM wants on Intel */
+#define LAYOUT_IDENTITY  0xfffbc000ULL /* one page, the same */
+#define LAYOUT_HIGH      (4 * GIB)
 
 #define LAYOUT_CMDLINE_BYTES (LAYOUT_DTB - LAYOUT_CMDLINE)
 #define LAYOUT_DTB_BYTES     (LAYOUT_SEED - LAYOUT_DTB)

@@ -16,8 +16,8 @@ const struct arch_cap arch_required_caps[] = {
     {0, NULL},
 };
 
-uint32_t arch_memory_regions(uint64_t size_bytes,
-    struct guest_mem_region regions[GUEST_MEM_REGIONS_MAX])
+uint32_t arch_memory_regions(
+    uint64_t size_bytes, struct guest_mem_region regions[GUEST_MEM_REGIONS_MAX])
 {
     regions[0].gpa = 0;
     regions[0].size_bytes = u64_min(size_bytes, LAYOUT_HOLE);
@@ -54,12 +54,13 @@ int arch_vm_init(int vm_fd, struct err *err)
     return 0;
 }
 
-/* One access of SIZE bytes at PORT: the console answers byte by byte, everything else is all ones. */
+/* One access of SIZE bytes at PORT: the console answers byte by byte, everything else is all ones.
+ */
 static void port_access(struct kvm_run *run, uint8_t *data, struct console *console)
 {
     uint32_t offset = (uint32_t)run->io.port - LAYOUT_COM1;
-    bool ours = console && run->io.size == 1 && run->io.port >= LAYOUT_COM1 &&
-                offset < CONSOLE_REGISTERS;
+    bool ours =
+        console && run->io.size == 1 && run->io.port >= LAYOUT_COM1 && offset < CONSOLE_REGISTERS;
 
     if (run->io.direction == KVM_EXIT_IO_OUT) {
         if (ours)

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* guest.c: see guest.h. Input: the job and the template of the scratch disk, both ours. */
+#include "guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "places.h"
+#include "small_file.h"
+
+/* fs/ext4/ext4.h; not in the kernel's user headers. */
+#define GUEST_EXT4_RESIZE _IOW('f', 16, uint64_t)
+
+enum { GUEST_BLOCK_BYTES = 4096 };
+
+void guest_describe(struct wire_hello *hello, uint64_t started_ns)
+{
+    struct utsname name;
+    struct sysinfo info;
+    cpu_set_t cpus;
+
+    hello->version = WIRE_VERSION;
+    hello->uptime_ns = started_ns;
+    if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
+        hello->cpu_count = (uint32_t)CPU_COUNT(&cpus);
+    if (sysinfo(&info) == 0)
+        hello->memory_bytes = (uint64_t)info.totalram * info.mem_unit;
+    if (uname(&name) == 0)
+        memcpy(hello->release, name.release, strnlen(name.release, WIRE_RELEASE_BYTES));
+}
+
+int guest_prepare(struct err *err)
+{
+    const unsigned long flags = MS_NOSUID | MS_NOEXEC;
+
+    if (mount("devtmpfs", "/dev", "devtmpfs", flags, NULL) < 0)
+        return err_sys(err, "cannot mount /dev");
+    if (mount("proc", "/proc", "proc", flags | MS_NODEV, NULL) < 0)
+        return err_sys(err, "cannot mount /proc");
+    /* nsdelegate: a task that runs as root cannot write its own limits. */
+    if (mount("cgroup2", PLACE_CGROUP, "cgroup2", flags | MS_NODEV, "nsdelegate") < 0)
+        return err_sys(err, "cannot mount cgroups");
+    /* Dirty pages reach the disk within a second or two: if the guest dies, they are there. */
+    if (small_file_write(AT_FDCWD, "/proc/sys/vm/dirty_writeback_centisecs", "100", err) < 0 ||
+        small_file_write(AT_FDCWD, "/proc/sys/vm/dirty_expire_centisecs", "100", err) < 0)
+        return -1;
+    return small_file_write(AT_FDCWD, "/proc/self/oom_score_adj", "-1000", err);
+}
+
+int guest_set_clock(uint64_t clock_ns, struct err *err)
+{
+    struct timespec now = {
+        .tv_sec = (time_t)(clock_ns / NS_PER_S), .tv_nsec = (long)(clock_ns % NS_PER_S)};
+
+    if (clock_settime(CLOCK_REALTIME, &now) < 0)
+        return err_sys(err, "cannot set the clock");
+    return 0;
+}
+
+static int guest_grow_scratch(uint64_t bytes, struct err *err)
+{
+    uint64_t blocks = bytes / GUEST_BLOCK_BYTES;
+    AUTO_FD int fd = open(PLACE_SCRATCH, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return err_sys(err, "cannot open the scratch file system");
+    if (ioctl(fd, GUEST_EXT4_RESIZE, &blocks) < 0)
+        return err_sys(
+            err, "cannot grow the scratch file system to %llu bytes", (unsigned long long)bytes);
+    return 0;
+}
+
+static int guest_make_folder(const char *path, uid_t uid, gid_t gid, mode_t mode, struct err *err)
+{
+    if (mkdir(path, 0700) < 0 || chown(path, uid, gid) < 0 || chmod(path, mode) < 0)
+        return err_sys(err, "cannot make %s on the scratch disk", path);
+    return 0;
+}
+
+int guest_mount_scratch(const struct job *job, struct err *err)
+{
+    /* noinit_itable: no kernel thread that zeroes inode tables, and so fills a sparse disk. */
+    if (mount(WIRE_DISK_SCRATCH, PLACE_SCRATCH, "ext4", MS_NOATIME | MS_NOSUID | MS_NODEV,
+            "noinit_itable,errors=remount-ro") < 0)
+        return err_sys(err, "cannot mount the scratch disk %s", WIRE_DISK_SCRATCH);
+    if (guest_grow_scratch(job->scratch_bytes, err) < 0)
+        return -1;
+    if (guest_make_folder(PLACE_SCRATCH_TASK, job->uid, job->gid, 0755, err) < 0 ||
+        guest_make_folder(PLACE_SCRATCH_TMP, 0, 0, 01777, err) < 0)
+        return -1;
+    if (!job->root_overlay)
+        return 0;
+    if (guest_make_folder(PLACE_SCRATCH_UPPER, 0, 0, 0755, err) < 0)
+        return -1;
+    return guest_make_folder(PLACE_SCRATCH_WORK, 0, 0, 0700, err);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* guest.h: the machine around the task: the agent's own mounts, the clock, the scratch disk. */
+#ifndef AGENT_GUEST_H
+#define AGENT_GUEST_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "job_read.h"
+#include "wire/wire.h"
+
+/* What the machine is. STARTED_NS: CLOCK_MONOTONIC when the agent began. */
+void guest_describe(struct wire_hello *hello, uint64_t started_ns);
+
+/* Mount /dev, /proc and cgroups for the agent, and set what holds for the whole guest. */
+int guest_prepare(struct err *err);
+
+int guest_set_clock(uint64_t clock_ns, struct err *err);
+
+/* Mount the scratch disk at PLACE_SCRATCH, grown to the size in JOB, with the task's folders. */
+int guest_mount_scratch(const struct job *job, struct err *err);
+
+#endif
