@@ -115,9 +115,6 @@ all: executables guest kernel images
 
 # ---- running and testing --------------------------------------------------------------------------
 
-# Where guests run: on this host if `vmrun doctor` says so, else in the lab. Said, not silent.
-WHERE = tools/where
-
 deps:
 	$(Q)tools/deps
 
@@ -154,8 +151,17 @@ help:
 	@echo 'V=1 shows commands; KERNEL_SRC=DIR builds the guest kernel from another tree'
 
 .PHONY: all executables guest kernel images lab-image deps demo check check-long doctor clean \
-        distclean help
+        distclean help unit-tap fuzz-tap
 
 include tests/unit.mk
+
+# The same as TAP, for tests/check.
+unit-tap: $(UNIT_BINARIES)
+	$(Q)tests/tap-run $(UNIT_SECONDS) $^
+
+fuzz-tap:
+	$(Q)$(MAKE) --no-print-directory fuzz-replay FUZZ_SECONDS=$(FUZZ_SECONDS) 2>&1 | \
+	    sed -E 's/^fuzz: ([^:]*): ok, (.*)$$/ok - fuzz \1: \2/; s/^fuzz: ([^:]*): FAILED/not ok - fuzz \1:/'
+
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "outer.h"
@@ -69,6 +70,28 @@ static void module_load(const char *path)
     close(fd);
 }
 
+/*
+ * KVM remembers the clock rate of the moment when it is loaded, and gives up on it when the kernel
+ * refines its own by more than 250 ppm a second later: timers of guests then never fire. So KVM
+ * waits for the refined rate, which shows in the clock source's name; where it never comes, nothing
+ * changes.
+ */
+static void clock_rate_wait(void)
+{
+    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+    for (int i = 0; i < 150; i++) {
+        char name[16] = "";
+        const int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+            O_RDONLY | O_CLOEXEC);
+        const ssize_t count = fd < 0 ? 0 : read(fd, name, sizeof(name) - 1);
+        if (fd >= 0)
+            close(fd);
+        if (count > 0 && strcmp(name, "tsc\n") == 0)
+            return;
+        nanosleep(&pause, NULL);
+    }
+}
+
 void boot_devices(void)
 {
     mount_must("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
@@ -83,6 +106,8 @@ void boot_devices(void)
     for (int i = 0; i < count; i++) {
         char path[300];
         snprintf(path, sizeof(path), "/modules/%s", names[i]->d_name);
+        if (strstr(path, "-kvm.ko") != NULL)
+            clock_rate_wait();
         if (names[i]->d_name[0] != '.')
             module_load(path);
         free(names[i]);

@@ -190,16 +190,25 @@ static int cpuid_set(
     return 0;
 }
 
-/* IA32_MISC_ENABLE.FAST_STRING, which the kernel looks at on Intel; the rest is right at reset. */
+/*
+ * IA32_TSC from zero, so that it does not tell how long the host has been up; IA32_MISC_ENABLE with
+ * FAST_STRING, which the kernel looks at on Intel. The rest is right at reset.
+ */
 static int msrs_set(int vcpu_fd, struct err *err)
 {
     struct {
         struct kvm_msrs head;
-        struct kvm_msr_entry entries[1];
-    } msrs = {.head.nmsrs = 1, .entries = {{.index = 0x1a0, .data = 1}}};
+        struct kvm_msr_entry entries[2];
+    } msrs = {
+        .head.nmsrs = 2,
+        .entries = {{.index = 0x10, .data = 0}, {.index = 0x1a0, .data = 1}},
+    };
+    int done = ioctl(vcpu_fd, KVM_SET_MSRS, &msrs);
 
-    if (ioctl(vcpu_fd, KVM_SET_MSRS, &msrs) != 1)
-        return err_sys(err, "cannot set MSR 0x1a0 (KVM_SET_MSRS)");
+    if (done < 0)
+        return err_sys(err, "cannot set MSRs (KVM_SET_MSRS)");
+    if (done < 2)
+        return err_set(err, "KVM does not take MSR 0x%x", msrs.entries[done].index);
     return 0;
 }
 
@@ -255,10 +264,24 @@ static int registers_set(int vcpu_fd, const struct arch_entry *entry, struct err
     return 0;
 }
 
+/*
+ * The rate that the host's kernel knows now. A new vCPU has the one from when KVM was loaded; when
+ * the kernel has refined its own by more than 250 ppm since, KVM refuses it, says so in the log
+ * alone, and leaves the vCPU without a working clock: its timers never fire (arch/x86/kvm/x86.c,
+ * set_tsc_khz).
+ */
+static int tsc_rate_set(int vcpu_fd, uint32_t index, struct err *err)
+{
+    if (ioctl(vcpu_fd, KVM_SET_TSC_KHZ, 0) < 0)
+        return err_sys(err, "cannot set the clock rate of vCPU %u (KVM_SET_TSC_KHZ)", index);
+    return 0;
+}
+
 int arch_vcpu_init(int kvm_fd, int vcpu_fd, uint32_t index, const struct ipc_machine *setup,
     const struct arch_entry *entry, struct err *err)
 {
-    if (cpuid_set(kvm_fd, vcpu_fd, index, setup, err) < 0 || msrs_set(vcpu_fd, err) < 0)
+    if (cpuid_set(kvm_fd, vcpu_fd, index, setup, err) < 0 ||
+        tsc_rate_set(vcpu_fd, index, err) < 0 || msrs_set(vcpu_fd, err) < 0)
         return -1;
     if (index > 0)
         return 0; /* waits for INIT and SIPI of the first */

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# Loaded by every e2e test file: writes a task, runs it in a real guest, reads its result.
+
+VMRUN=$PWD/build/bin/vmrun
+IMAGES=$PWD/build/images
+
+# Each test works in a folder of its own on a local file system.
+setup() {
+    T=$BATS_TEST_TMPDIR
+    mkdir -p "$T/disks"
+}
+
+# task COMMAND [LINE...]: write $T/task.ini with COMMAND and further lines, which may open sections.
+task() {
+    local command=$1
+    shift
+    {
+        printf '[task]\nname = t\ncommand = %s\n' "$command"
+        printf '%s\n' "$@"
+        printf '[image]\npath = %s\n' "$IMAGES/base.erofs"
+        printf '[machine]\nmemory = 256M\nworkdir = %s\nworkdir_tmpfs = yes\n' "$T/disks"
+        printf '[output]\ndir = out\n'
+    } >"$T/task.ini"
+}
+
+# run_task [OPTIONS]: $status, and $T/{stdout,stderr}; stdin is this function's.
+run_task() {
+    status=0
+    "$VMRUN" --config "$T/task.ini" "$@" >"$T/stdout" 2>"$T/stderr" || status=$?
+}
+
+# result FILTER: a value out of result.json.
+result() {
+    jq -r "$1" "$T/out/result.json"
+}
+
+# expect STATUS EXIT: what the result says, and what vmrun exited with.
+expect() {
+    if [[ $(result .status) != "$1" || $status != "$2" ]]; then
+        echo "expected $1 and exit $2, got $(result .status) and exit $status"
+        cat "$T/stderr"
+        jq -c '{status, exit_code, signal, limit, reason, time}' "$T/out/result.json"
+        return 1
+    fi
+}

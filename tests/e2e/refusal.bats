@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What bad input gets: one clear line, exit 125, nothing created; or a verdict. Never a hang or a crash.
+
+load e2e.bash
+
+# refused PATTERN: the last run was refused, said why in its first line, and created nothing.
+refused() {
+    if [[ $status != 125 ]] || ! grep -qE "$1" "$T/stderr" || [[ -e $T/out ]] ||
+        [[ -n $(ls -A "$T/disks") ]]; then
+        echo "exit $status"
+        cat "$T/stderr"
+        ls -la "$T"
+        return 1
+    fi
+}
+
+# $T/kernel: our kernel with the bytes HEX at its entry point.
+kernel_that_begins_with() {
+    python3 - build/kernel/vmlinux "$T/kernel" "$1" <<'END'
+import struct, sys
+elf = bytearray(open(sys.argv[1], "rb").read())
+entry, table = struct.unpack_from("<QQ", elf, 24)
+count = struct.unpack_from("<H", elf, 56)[0]
+for i in range(count):
+    kind, _, offset, _, physical, size = struct.unpack_from("<IIQQQQ", elf, table + 56 * i)
+    if kind == 1 and physical <= entry < physical + size:
+        patch = bytes.fromhex(sys.argv[3])
+        elf[offset + entry - physical : offset + entry - physical + len(patch)] = patch
+        open(sys.argv[2], "wb").write(elf)
+        sys.exit(0)
+sys.exit("no segment holds the entry point")
+END
+}
+
+@test "a wrong key names file, line, key and the nearest right one" {
+    task 'true' 'hostnam = x'
+    run_task
+    refused 'task\.ini:4:.*hostnam.*hostname'
+}
+
+@test "a missing required key is named" {
+    printf '[task]\nname = t\n' >"$T/task.ini"
+    run_task
+    refused 'command'
+}
+
+@test "a missing config file, image and kernel are named" {
+    run_task
+    refused 'task\.ini'
+    task 'true'
+    sed -i 's/base\.erofs/none.erofs/' "$T/task.ini"
+    run_task
+    refused 'task\.ini:[0-9]+:.*image.*none\.erofs'
+    task 'true'
+    sed -i '/^\[machine\]/a kernel = /no/kernel' "$T/task.ini"
+    run_task
+    refused 'task\.ini:[0-9]+:.*kernel.*/no/kernel'
+}
+
+@test "a wrong digest is refused" {
+    task 'true'
+    sed -i "/^\[image\]/a sha256 = $(printf '%064d' 0)" "$T/task.ini"
+    run_task
+    refused 'sha256'
+}
+
+@test "an over-long line is an error, not a cut" {
+    task "echo $(head -c 70000 /dev/zero | tr '\0' x)"
+    run_task
+    refused 'task\.ini:3:.*long'
+}
+
+@test "garbage instead of a kernel is named" {
+    head -c 100000 /dev/urandom >"$T/kernel"
+    task 'true'
+    sed -i "/^\[machine\]/a kernel = $T/kernel" "$T/task.ini"
+    run_task
+    [[ $status == 125 ]]
+    grep -q kernel "$T/stderr"
+}
+
+@test "a truncated kernel is named" {
+    head -c 2000000 build/kernel/vmlinux >"$T/kernel"
+    task 'true'
+    sed -i "/^\[machine\]/a kernel = $T/kernel" "$T/task.ini"
+    run_task
+    [[ $status == 125 ]]
+    grep -q 'truncated' "$T/stderr"
+}
+
+@test "a kernel that says nothing ends at the boot limit, with registers" {
+    kernel_that_begins_with 'ebfe' # an endless loop
+    task 'true' '[limits]' 'boot = 2s'
+    sed -i "/^\[machine\]/a kernel = $T/kernel" "$T/task.ini"
+    run_task
+    [[ $(result .limit) == boot ]]
+    grep -qi 'rip' "$T/stderr"
+}
+
+@test "a kernel that triple-faults is a guest failure" {
+    kernel_that_begins_with '0f0b' # an undefined instruction, with no handler for it yet
+    task 'true'
+    sed -i "/^\[machine\]/a kernel = $T/kernel" "$T/task.ini"
+    run_task
+    expect guest_failed 125
+    grep -qi 'rip' "$T/stderr"
+}
+
+@test "a garbage image is a clear failure" {
+    head -c 1048576 /dev/urandom >"$T/image"
+    task 'true'
+    sed -i "s|^path = .*|path = $T/image|" "$T/task.ini"
+    run_task
+    [[ $status == 125 ]]
+    grep -q image "$T/stderr"
+}
+
+@test "an image whose blocks are garbage is a guest failure" {
+    cp "$IMAGES/base.erofs" "$T/image"
+    dd if=/dev/urandom of="$T/image" bs=4096 seek=1 count=400 conv=notrunc 2>/dev/null
+    task 'true' '[limits]' 'boot = 20s'
+    sed -i "s|^path = .*|path = $T/image|" "$T/task.ini"
+    run_task
+    [[ $status == 125 || $status == 127 || $status == 126 ]]
+    [[ $(result .status) == guest_failed || $(result .status) == start_failed ]]
+}
+
+@test "--console shows the kernel's last words when the guest dies" {
+    task 'true'
+    sed -i "/^\[machine\]/a initramfs = $T/initramfs" "$T/task.ini"
+    printf 'not a cpio archive' >"$T/initramfs"
+    run_task --console
+    expect guest_failed 125
+    grep -qi 'panic' "$T/stderr"
+    grep -qi 'panic' "$T/out/console"
+}
+
+@test "an output folder that is in use is refused" {
+    task 'true'
+    mkdir "$T/out"
+    echo mine >"$T/out/file"
+    run_task
+    [[ $status == 125 && $(cat "$T/out/file") == mine ]]
+    grep -q 'out' "$T/stderr"
+}

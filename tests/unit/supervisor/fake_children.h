@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fake_children.h: stand-ins for monitor, scribe and extractor, which speak ipc.h and misbehave as
+ * they are told. The test executable is started under their names.
+ */
+#ifndef TESTS_UNIT_SUPERVISOR_FAKE_CHILDREN_H
+#define TESTS_UNIT_SUPERVISOR_FAKE_CHILDREN_H
+
+/* What the monitor does is the text at MONITOR_FD_KERNEL; see fake_children.c for the words. */
+enum {
+    SCRIBE_DIES_AT_ONCE = 666, /* as ipc_scribe.cap_bytes[0] */
+    SCRIBE_SAYS_NOTHING = 667, /* copies, but sends no totals */
+    EXTRACTOR_REFUSES = 666,   /* as ipc_extract.max_files */
+    EXTRACTOR_CRASHES = 667,
+    EXTRACTOR_REPEATS_ITSELF = 668,
+};
+
+/* If NAME is a child's, be that child and exit. */
+void fake_child(const char *name);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LINK: vmm/supervisor/result.c vmm/supervisor/result_parts.c vmm/supervisor/outcome.c */
+/* LINK: vmm/supervisor/text_list.c vmm/base/clock.c vmm/base/err.c vmm/base/fd.c */
+/* LINK: vmm/base/text.c -ljansson -lcrypto */
+/* result_test.c: result.json has every field whatever happened, and hostile bytes stay bytes. */
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "supervisor/result.h"
+#include "tests/unit/unit.h"
+
+static struct config config;
+static struct plan plan = {.config = &config, .run_id = "run-1"};
+static struct outcome outcome;
+static struct verdict verdict;
+static json_t *json;
+static char name[] = "t";
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&outcome, 0, sizeof(outcome));
+    config.name = name;
+    verdict = (struct verdict){.status = "ok", .reason = "fine"};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    json_decref(json);
+    json = NULL;
+    text_list_free(&config.collect);
+    return 0;
+}
+
+static void make(void)
+{
+    AUTO_FREE char *text = result_text(&plan, &outcome, &verdict);
+
+    json_decref(json);
+    json = json_loads(text, 0, NULL);
+    assert_non_null(json);
+}
+
+/* The value at "a.b.0.c"; fails when it is not there. */
+static json_t *at(const char *path)
+{
+    AUTO_FREE char *parts = strdup(path);
+    json_t *value = json;
+    char *rest = parts;
+
+    for (char *part; (part = strsep(&rest, "."));) {
+        value = json_is_array(value) ? json_array_get(value, (size_t)atoi(part))
+                                     : json_object_get(value, part);
+        if (!value)
+            fail_msg("no %s in %s", part, path);
+    }
+    return value;
+}
+
+static void fields_are_null_when_nothing_happened(void **state)
+{
+    static const char *const nulls[] = {"exit_code", "signal", "limit", "time.boot_ms",
+        "time.run_ms", "monitor_claims", "host_measured.monitor_cpu_ms",
+        "host_measured.monitor_peak_rss_bytes", "streams.stdout", "streams.stderr", "digests.image",
+        "digests.kernel", "versions.guest_kernel_claimed"};
+
+    (void)state;
+    make();
+    assert_string_equal(json_string_value(at("schema")), "vmrun.result/1");
+    assert_string_equal(json_string_value(at("run_id")), "run-1");
+    assert_string_equal(json_string_value(at("task")), "t");
+    assert_int_equal(json_array_size(at("limits_hit")), 0);
+    for (size_t i = 0; i < sizeof(nulls) / sizeof(nulls[0]); i++) {
+        if (!json_is_null(at(nulls[i])))
+            fail_msg("%s is not null", nulls[i]);
+    }
+    assert_string_equal(json_string_value(at("artifacts.status")), "none");
+    assert_true(json_is_object(at("guest_claims")) && json_is_object(at("limits")));
+    assert_int_equal(json_array_size(at("controls_active.claimed_by_guest")), 0);
+    assert_null(json_object_get(at("streams"), "console"));
+}
+
+static void a_verdict_comes_with_its_numbers(void **state)
+{
+    (void)state;
+    verdict = (struct verdict){.status = "limit",
+        .limit = "memory",
+        .has_signal = true,
+        .signal = 9,
+        .limits_hit = {"memory", "stdout"},
+        .limit_count = 2,
+        .reason = "r",
+        .code = 137};
+    outcome.moments_ns[MOMENT_STARTED] = NS_PER_S;
+    outcome.moments_ns[MOMENT_EXITED] = NS_PER_S + 1500000;
+    outcome.has_totals[STREAM_STDOUT] = true;
+    outcome.totals[STREAM_STDOUT] =
+        (struct ipc_stream_totals){.total_bytes = 10, .kept_bytes = 4, .sha256 = {0xab}};
+    outcome.has_started = true;
+    outcome.started.controls = WIRE_CONTROL_SECCOMP;
+    make();
+    assert_int_equal(json_integer_value(at("signal")), 9);
+    assert_string_equal(json_string_value(at("limit")), "memory");
+    assert_string_equal(json_string_value(at("limits_hit.1")), "stdout");
+    assert_int_equal(json_integer_value(at("vmrun_exit_code")), 137);
+    assert_true(json_real_value(at("time.run_ms")) > 1.49);
+    assert_true(json_real_value(at("time.run_ms")) < 1.51);
+    assert_true(json_is_true(at("streams.stdout.truncated")));
+    assert_int_equal(strncmp(json_string_value(at("streams.stdout.sha256")), "ab00", 4), 0);
+    assert_string_equal(json_string_value(at("controls_active.claimed_by_guest.0")), "seccomp");
+}
+
+static void names_from_the_guest_are_text_or_base64(void **state)
+{
+    uint8_t plain[] = "out/\xc3\xa9";
+    uint8_t broken[] = "a\xff"
+                       "b";
+    uint8_t control[] = "a\nb";
+    struct outcome_artifact artifacts[] = {
+        {.kind = ENTRY_FILE, .mode = 04755, .size = 5, .name = plain, .name_bytes = 6},
+        {.kind = ENTRY_DIR, .name = broken, .name_bytes = 3},
+        {.kind = ENTRY_SKIPPED, .reason = "symlink", .name = control, .name_bytes = 3}};
+
+    (void)state;
+    text_list_add(&config.collect, "out");
+    outcome.artifacts = artifacts;
+    outcome.artifact_count = 3;
+    outcome.has_extracted = outcome.extracted_due = true;
+    outcome.extracted.status = EXTRACT_PARTIAL;
+    make();
+    assert_string_equal(json_string_value(at("artifacts.status")), "partial");
+    assert_string_equal(json_string_value(at("artifacts.list.0.path")), "out/\xc3\xa9");
+    assert_string_equal(json_string_value(at("artifacts.list.0.claimed_mode")), "4755");
+    assert_string_equal(json_string_value(at("artifacts.list.1.path_base64")), "Yf9i");
+    assert_string_equal(json_string_value(at("artifacts.skipped.0.path_base64")), "YQpi");
+    assert_string_equal(json_string_value(at("artifacts.skipped.0.reason")), "symlink");
+    /* What was refused is not there, so it is not listed. */
+    outcome.extracted.status = EXTRACT_REFUSED;
+    make();
+    assert_string_equal(json_string_value(at("artifacts.status")), "refused");
+    assert_int_equal(json_array_size(at("artifacts.list")), 0);
+}
+
+static void the_file_appears_whole_and_once(void **state)
+{
+    char root[] = "/tmp/result_test.XXXXXX", read_back[8] = "";
+    struct err err = ERR_INIT;
+    AUTO_FD int fd = -1;
+    AUTO_FD int file = -1;
+
+    (void)state;
+    make();
+    assert_non_null(mkdtemp(root));
+    fd = open(root, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(result_write(fd, "{}\n", &err), 0);
+    file = openat(fd, "result.json", O_RDONLY);
+    assert_int_equal(read(file, read_back, sizeof(read_back)), 3);
+    assert_string_equal(read_back, "{}\n");
+    assert_int_equal(unlinkat(fd, "result.json", 0), 0);
+    /* Nothing is written through a link that somebody planted. */
+    assert_int_equal(symlinkat("/dev/null", fd, ".result.json.partial"), 0);
+    assert_int_equal(result_write(fd, "{}\n", &err), -1);
+    assert_int_equal(unlinkat(fd, ".result.json.partial", 0), 0);
+    assert_int_equal(rmdir(root), 0);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(fields_are_null_when_nothing_happened, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(a_verdict_comes_with_its_numbers, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(names_from_the_guest_are_text_or_base64, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(the_file_appears_whole_and_once, set_up, tear_down),
+};
+
+UNIT_MAIN(tests)

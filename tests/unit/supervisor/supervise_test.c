@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LINK: vmm/supervisor/supervise.c vmm/supervisor/supervise_start.c */
+/* LINK: vmm/supervisor/supervise_finish.c vmm/supervisor/spawn.c vmm/supervisor/live.c */
+/* LINK: vmm/supervisor/sink.c vmm/supervisor/stdin_pump.c vmm/supervisor/terminal_filter.c */
+/* LINK: vmm/supervisor/output_dir.c vmm/supervisor/monitor_rss.c vmm/supervisor/job_pack.c */
+/* LINK: vmm/supervisor/outcome.c vmm/supervisor/verdict.c vmm/supervisor/diagnose.c */
+/* LINK: vmm/supervisor/text_list.c tests/unit/supervisor/fake_children.c vmm/wire/wire.c */
+/* LINK: vmm/wire/job.c vmm/ipc/ipc.c vmm/ipc/record.c vmm/base/clock.c vmm/base/cursor.c */
+/* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/loop.c vmm/base/text.c */
+/* supervise_test.c: the states of a run, with children that behave and children that do not. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "supervisor/output_dir.h"
+#include "supervisor/supervise.h"
+#include "supervisor/verdict.h"
+#include "tests/unit/supervisor/fake_children.h"
+#include "tests/unit/unit.h"
+
+static char root[64];
+static struct config config;
+static struct plan plan;
+static struct disks disks;
+static struct outcome outcome;
+static struct supervision run;
+static struct verdict verdict;
+static int output_fd = -1;
+static char any_text[] = "x";
+
+/* disks.c stays out: what it makes are files without a name. */
+int disk_create(const struct plan *unused, struct err *err)
+{
+    int fd = memfd_create("disk", MFD_CLOEXEC);
+
+    (void)unused;
+    return fd < 0 ? err_sys(err, "memfd_create") : fd;
+}
+
+uint64_t disk_allocated_bytes(int fd)
+{
+    return fd < 0 ? 0 : 4096;
+}
+
+/* The three names beside each other, all this executable. */
+static void make_programs(void)
+{
+    static const char *const names[] = {"vmrun-monitor", "vmrun-scribe", "vmrun-extractor"};
+    char self[4096];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    assert_true(length > 0);
+    self[length] = '\0';
+    plan.programs_fd = open(root, O_RDONLY | O_DIRECTORY);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(symlinkat(self, plan.programs_fd, names[i]), 0);
+}
+
+static int set_up(void **state)
+{
+    AUTO_FREE char *out = NULL;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    strcpy(root, "/tmp/supervise_test.XXXXXX");
+    assert_non_null(mkdtemp(root));
+    memset(&config, 0, sizeof(config));
+    text_list_add(&config.argv, "true");
+    config.path = config.workdir = config.hostname = any_text;
+    config.boot_ns = 400 * NS_PER_MS;
+    config.wall_ns = 100 * NS_PER_MS;
+    config.stdout_bytes = config.stderr_bytes = 4 << 20;
+    config.artifacts_files = 10;
+    memset(&plan, 0, sizeof(plan));
+    memset(&outcome, 0, sizeof(outcome));
+    make_programs();
+    out = text_format("%s/out", root);
+    output_fd = output_create(out, &err);
+    plan.config = &config;
+    plan.disk_dir_fd = output_fd;
+    plan.kvm_fd = open("/dev/null", O_RDWR);
+    plan.initramfs_fd = plan.image_fd = plan.kvm_fd;
+    plan.kernel_fd = memfd_create("script", 0);
+    plan.stdin_fd = -1;
+    strcpy(plan.run_id, "run-1");
+    disks = (struct disks){.scratch = memfd_create("d", 0),
+        .export_disk = memfd_create("e", 0),
+        .export_readonly = open("/dev/null", O_RDONLY),
+        .import = -1};
+    outcome.moments_ns[MOMENT_BEGIN] = clock_mono_ns();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    AUTO_FREE char *command = text_format("rm -rf %s", root);
+
+    (void)state;
+    supervise_free(&run);
+    outcome_free(&outcome);
+    text_list_free(&config.argv);
+    text_list_free(&config.collect);
+    fd_close(&disks.scratch);
+    fd_close(&disks.export_disk);
+    fd_close(&disks.export_readonly);
+    fd_close(&plan.kvm_fd);
+    fd_close(&plan.kernel_fd);
+    fd_close(&plan.stdin_fd);
+    fd_close(&plan.programs_fd);
+    fd_close(&output_fd);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
+    return system(command);
+}
+
+/* Run SCRIPT with what the test has put into config. */
+static void supervise_script(const char *script)
+{
+    assert_int_equal(fd_write_all(plan.kernel_fd, script, strlen(script)), 0);
+    supervise(&run, &plan, &disks, output_fd, &outcome, NULL);
+    verdict = verdict_make(&config, &outcome);
+}
+
+static void assert_verdict(const char *status, int code)
+{
+    if (strcmp(verdict.status, status) != 0 || verdict.code != code)
+        fail_msg("%s, %d (%s) where %s, %d was due", verdict.status, verdict.code, verdict.reason,
+            status, code);
+}
+
+static bool output_has(const char *name)
+{
+    return faccessat(output_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void a_run_in_order_is_ok(void **state)
+{
+    char log[16] = "";
+    AUTO_FD int fd = -1;
+
+    (void)state;
+    supervise_script("ok");
+    assert_verdict("ok", 0);
+    for (int i = 0; i < MOMENT_COUNT; i++)
+        assert_true(outcome.moments_ns[i] > 0);
+    for (int i = MOMENT_HELLO; i < MOMENT_COUNT; i++)
+        assert_true(outcome.moments_ns[i] >= outcome.moments_ns[i - 1]);
+    fd = openat(output_fd, "stdout", O_RDONLY);
+    assert_int_equal(read(fd, log, sizeof(log)), 6);
+    assert_string_equal(log, "# out\n");
+    assert_true(output_has("artifacts") && !output_has("console"));
+    assert_true(outcome.monitor_reaped && outcome.monitor_usage.ru_maxrss > 0);
+}
+
+static void children_get_exactly_their_fds(void **state)
+{
+    AUTO_FD int leak = open("/dev/null", O_RDONLY); /* not close-on-exec */
+
+    (void)state;
+    assert_true(leak >= 0);
+    setenv("LEAK", "1", 1);
+    supervise_script("leaks");
+    assert_verdict("ok", 0);
+}
+
+static void deadlines_end_a_run(void **state)
+{
+    uint64_t begin = clock_mono_ns();
+
+    (void)state;
+    supervise_script("silent");
+    assert_verdict("limit", 124);
+    assert_string_equal(verdict.limit, "boot");
+    assert_true(clock_mono_ns() - begin < 1 * NS_PER_S);
+}
+
+static void the_host_ends_a_task_that_the_guest_does_not(void **state)
+{
+    (void)state;
+    supervise_script("hang");
+    assert_verdict("limit", 124);
+    assert_string_equal(verdict.limit, "wall");
+    assert_true(outcome.has_ended);
+}
+
+static void a_deaf_monitor_is_killed(void **state)
+{
+    (void)state;
+    supervise_script("deaf");
+    assert_verdict("limit", 124);
+    assert_false(outcome.has_ended);
+    assert_int_equal(WTERMSIG(outcome.monitor_status), SIGKILL);
+}
+
+static void a_signal_is_passed_to_the_task(void **state)
+{
+    (void)state;
+    supervise_script("cancel");
+    assert_verdict("cancelled", 130);
+    assert_true(outcome.has_exited && outcome.has_exported);
+}
+
+static void a_signal_during_boot_ends_the_run(void **state)
+{
+    (void)state;
+    supervise_script("term");
+    assert_verdict("cancelled", 143);
+}
+
+static void a_second_signal_kills(void **state)
+{
+    uint64_t begin = clock_mono_ns();
+
+    (void)state;
+    supervise_script("stubborn");
+    assert_verdict("cancelled", 130);
+    assert_int_equal(WTERMSIG(outcome.monitor_status), SIGKILL);
+    assert_true(clock_mono_ns() - begin < 1 * NS_PER_S);
+}
+
+static void a_monitor_that_fails_is_infra(void **state)
+{
+    static const char *const scripts[] = {"crash", "early", "past", "disk"};
+
+    for (size_t i = 0; i < 4; i++) {
+        supervise_script(scripts[i]);
+        assert_verdict("infra", 125);
+        tear_down(state);
+        set_up(state);
+    }
+}
+
+static void a_scribe_that_fails_is_infra(void **state)
+{
+    config.stdout_bytes = SCRIBE_DIES_AT_ONCE;
+    supervise_script("ok");
+    assert_verdict("infra", 125);
+    tear_down(state);
+    set_up(state);
+    config.stdout_bytes = SCRIBE_SAYS_NOTHING;
+    supervise_script("ok");
+    assert_verdict("infra", 125);
+}
+
+static void artifacts_are_published_by_a_rename(void **state)
+{
+    (void)state;
+    text_list_add(&config.collect, "x");
+    supervise_script("ok");
+    assert_verdict("ok", 0);
+    assert_true(output_has("artifacts/file") && !output_has(".artifacts.partial"));
+    assert_int_equal(outcome.artifact_count, 1);
+    assert_memory_equal(outcome.artifacts[0].name,
+        "a\xff"
+        "b",
+        3);
+}
+
+static void refused_artifacts_are_removed(void **state)
+{
+    static const struct {
+        uint64_t files;
+        const char *status;
+    } cases[] = {{EXTRACTOR_REFUSES, "artifacts_failed"}, {EXTRACTOR_CRASHES, "infra"},
+        {EXTRACTOR_REPEATS_ITSELF, "infra"}};
+
+    for (size_t i = 0; i < 3; i++) {
+        text_list_add(&config.collect, "x");
+        config.artifacts_files = cases[i].files;
+        supervise_script("ok");
+        assert_verdict(cases[i].status, 125);
+        assert_true(output_has("artifacts") && !output_has("artifacts/file"));
+        assert_false(output_has(".artifacts.partial"));
+        tear_down(state);
+        set_up(state);
+    }
+}
+
+/* The reader of our stdout takes nothing until the run is over. */
+static void a_reader_that_stands_still_does_not_hold_up_the_run(void **state)
+{
+    uint64_t begin = clock_mono_ns();
+    int saved = dup(STDOUT_FILENO), ends[2];
+    pid_t reader;
+    int status;
+
+    (void)state;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(dup2(ends[1], STDOUT_FILENO), STDOUT_FILENO);
+    close(ends[1]);
+    supervise_script("flood");
+    assert_true(clock_mono_ns() - begin < 2 * NS_PER_S);
+    reader = fork();
+    if (reader == 0) {
+        static char block[65536];
+        size_t total = 0;
+        ssize_t count;
+
+        while (total < 256 * 4096 && (count = read(ends[0], block, sizeof(block))) > 0)
+            total += (size_t)count;
+        _exit(total != 256 * 4096);
+    }
+    supervise_drain(&run);
+    assert_int_equal(dup2(saved, STDOUT_FILENO), STDOUT_FILENO);
+    close(saved);
+    close(ends[0]);
+    assert_int_equal(waitpid(reader, &status, 0), reader);
+    assert_int_equal(status, 0);
+    assert_verdict("ok", 0);
+    assert_true(outcome.totals[STREAM_STDOUT].total_bytes == 256 * 4096);
+}
+
+static void stdin_comes_from_a_file_and_ends(void **state)
+{
+    char bytes[100001];
+
+    (void)state;
+    memset(bytes, '\n', sizeof(bytes));
+    plan.stdin_fd = memfd_create("stdin", 0);
+    assert_int_equal(fd_write_all(plan.stdin_fd, bytes, sizeof(bytes)), 0);
+    assert_int_equal(lseek(plan.stdin_fd, 0, SEEK_SET), 0);
+    config.stdin_kind = STDIN_FILE;
+    supervise_script("cat");
+    assert_verdict("ok", 0);
+    assert_true(outcome.totals[STREAM_STDOUT].total_bytes == sizeof(bytes));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+static const struct CMUnitTest tests[] = {
+    TEST(a_run_in_order_is_ok),
+    TEST(children_get_exactly_their_fds),
+    TEST(deadlines_end_a_run),
+    TEST(the_host_ends_a_task_that_the_guest_does_not),
+    TEST(a_deaf_monitor_is_killed),
+    TEST(a_signal_is_passed_to_the_task),
+    TEST(a_signal_during_boot_ends_the_run),
+    TEST(a_second_signal_kills),
+    TEST(a_monitor_that_fails_is_infra),
+    TEST(a_scribe_that_fails_is_infra),
+    TEST(artifacts_are_published_by_a_rename),
+    TEST(refused_artifacts_are_removed),
+    TEST(a_reader_that_stands_still_does_not_hold_up_the_run),
+    TEST(stdin_comes_from_a_file_and_ends),
+};
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    fake_child(argv[0]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

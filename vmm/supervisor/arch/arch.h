@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* arch.h: what the supervisor has to know about the processor; each folder here has all of it. */
+#ifndef VMM_SUPERVISOR_ARCH_H
+#define VMM_SUPERVISOR_ARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The processor says that it can run guests (x86: VMX or SVM; CPUID, no system call). */
+bool host_cpu_has_virtualization(void);
+
+/* This machine is itself a guest. */
+bool host_cpu_is_guest(void);
+
+enum { KERNEL_HEAD_BYTES = 1024 };
+
+/* HEAD begins like a guest kernel that the monitor can boot here. */
+bool host_is_guest_kernel(const uint8_t head[KERNEL_HEAD_BYTES]);
+/* What such a kernel is, for messages. */
+extern const char host_guest_kernels[];
+
+/*
+ * On every kernel: reset by triple fault and at once after a panic, so that the monitor sees the
+ * end; no modules and no bounce buffers to set up; entropy from the boot seed, so that getrandom()
+ * never waits; RCU grace periods that do not stretch the boot.
+ */
+#define KERNEL_CMDLINE_COMMON                                                                      \
+    "panic=-1 nomodule swiotlb=noforce cryptomgr.notests random.trust_cpu=on "                     \
+    "random.trust_bootloader=on rcupdate.rcu_expedited=1 "
+
+/* The whole kernel command line but for device arguments. */
+const char *host_kernel_cmdline(bool console);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * config.c: task.ini to struct config; see config.h. The input is the user's. The keys are in
+ * config_keys.c, the rules between keys in config_check.c.
+ */
+#include "supervisor/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "supervisor/config_check.h"
+#include "supervisor/config_keys.h"
+#include "supervisor/ini_file.h"
+#include "supervisor/nearest.h"
+
+enum { SHOWN_VALUE_BYTES = 100 };
+
+struct config_reading {
+    struct config *config;
+    struct text_list *problems;
+    struct text_list sections; /* seen so far */
+    bool skip;                 /* inside a section that was refused */
+};
+
+static void section_seen(void *context, unsigned line, const char *name)
+{
+    struct config_reading *reading = context;
+    const char *near = NULL;
+
+    reading->skip = true;
+    if (text_list_has(&reading->sections, name)) {
+        text_list_addf(reading->problems,
+            "%s:%u: [%s]: the section appears twice; put its keys together", reading->config->path,
+            line, name);
+        return;
+    }
+    for (size_t i = 0; i < config_key_count; i++) {
+        if (strcmp(config_keys[i].section, name) == 0) {
+            reading->skip = false;
+            text_list_add(&reading->sections, name);
+            return;
+        }
+        near = nearest(near, config_keys[i].section, name);
+    }
+    text_list_addf(reading->problems, "%s:%u: [%s]: unknown section%s%s%s", reading->config->path,
+        line, name, near ? "; did you mean [" : "", near ? near : "", near ? "]?" : "");
+}
+
+static void unknown_key(
+    struct text_list *problems, const char *where, const char *section, const char *key)
+{
+    const char *near = NULL, *elsewhere = NULL;
+    bool section_known = false;
+
+    for (size_t i = 0; i < config_key_count; i++) {
+        const struct config_key *row = &config_keys[i];
+
+        if (strcmp(row->section, section) == 0) {
+            section_known = true;
+            near = nearest(near, row->key, key);
+        } else if (strcmp(row->key, key) == 0) {
+            elsewhere = row->section;
+        }
+    }
+    if (!section_known)
+        text_list_addf(problems, "%s: [%s] %s: there is no such section", where, section, key);
+    else if (elsewhere)
+        text_list_addf(problems, "%s: [%s] %s: unknown key here; it belongs to [%s]", where,
+            section, key, elsewhere);
+    else
+        text_list_addf(problems, "%s: [%s] %s: unknown key%s%s%s", where, section, key,
+            near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+/* One assignment through the table. */
+static void config_assign(struct config *config, const char *section,
+    const struct config_item *item, struct text_list *problems)
+{
+    const struct config_key *row = config_key_find(section, item->key);
+    struct err err = ERR_INIT;
+    char shown[SHOWN_VALUE_BYTES];
+    bool free_key;
+    char **where;
+
+    if (!row) {
+        unknown_key(problems, item->where, section, item->key);
+        return;
+    }
+    free_key = strcmp(row->key, "*") == 0 || strcmp(row->key, "argv.N") == 0;
+    where = &config->where[row - config_keys];
+    if (*where && !free_key && !item->replaces) {
+        text_list_addf(problems, "%s: [%s] %s: set twice; the first is at %s", item->where, section,
+            item->key, *where);
+        return;
+    }
+    free(*where);
+    *where = text_clone(item->where, strlen(item->where));
+    if (row->parse(config, row, item, &err) == 0)
+        return;
+    text_escape(shown, sizeof(shown), item->value, strlen(item->value));
+    text_list_addf(
+        problems, "%s: [%s] %s: \"%s\": %s", item->where, section, item->key, shown, err.text);
+}
+
+static void pair_seen(
+    void *context, unsigned line, const char *section, const char *key, const char *value)
+{
+    struct config_reading *reading = context;
+    AUTO_FREE char *where = text_format("%s:%u", reading->config->path, line);
+    struct config_item item = {.key = key, .value = value, .where = where};
+
+    if (!reading->skip)
+        config_assign(reading->config, section, &item, reading->problems);
+}
+
+static void problem_seen(void *context, unsigned line, const char *text)
+{
+    struct config_reading *reading = context;
+
+    text_list_addf(reading->problems, "%s:%u: %s", reading->config->path, line, text);
+}
+
+/* "section.key=value" */
+static void config_set(struct config *config, const char *set, struct text_list *problems)
+{
+    AUTO_FREE char *section = text_clone(set, strlen(set));
+    char *dot = strchr(section, '.');
+    char *equals = dot ? strchr(dot, '=') : NULL;
+    struct config_item item = {.where = "--set", .replaces = true};
+
+    if (!equals || dot == section || equals == dot + 1) {
+        text_list_addf(problems, "--set %s: write it as section.key=value", set);
+        return;
+    }
+    *dot = *equals = '\0';
+    item.key = dot + 1;
+    item.value = equals + 1;
+    config_assign(config, section, &item, problems);
+}
+
+static void config_fill_defaults(struct config *config, struct text_list *problems)
+{
+    for (size_t i = 0; i < config_key_count; i++) {
+        const struct config_key *row = &config_keys[i];
+        struct config_item item = {.key = row->key, .value = row->fallback, .where = "default"};
+        struct err err = ERR_INIT;
+
+        if (config->where[i] || !row->fallback)
+            continue;
+        if (row->parse(config, row, &item, &err) < 0)
+            text_list_addf(problems, "default of [%s] %s: %s", row->section, row->key, err.text);
+    }
+}
+
+static char *directory_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return text_clone(".", 1);
+    return text_clone(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+int config_parse(struct config *config, const char *path, const char *bytes, size_t size,
+    const struct text_list *sets, struct text_list *problems)
+{
+    struct config_reading reading = {.config = config, .problems = problems};
+    struct ini_sink sink = {
+        .context = &reading, .section = section_seen, .pair = pair_seen, .problem = problem_seen};
+    size_t before = problems->count;
+
+    memset(config, 0, sizeof(*config));
+    config->path = text_clone(path, strlen(path));
+    config->directory = directory_of(path);
+    digest_memory(config->sha256, bytes, size);
+    ini_file_read(bytes, size, &sink);
+    text_list_free(&reading.sections);
+    for (size_t i = 0; i < sets->count; i++)
+        config_set(config, sets->items[i], problems);
+    config_fill_defaults(config, problems);
+    config_check(config, problems);
+    return problems->count == before ? 0 : -1;
+}
+
+/* The whole file; at most INI_FILE_MAX_BYTES. */
+static int config_read_file(const char *path, char **bytes, size_t *size, struct err *err)
+{
+    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    AUTO_FREE char *buffer = NULL;
+    struct stat status;
+    ssize_t count;
+
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return err_sys(err, "%s: cannot open the task file", path);
+    if (!S_ISREG(status.st_mode))
+        return err_set(err, "%s: the task file is not a regular file", path);
+    buffer = malloc(INI_FILE_MAX_BYTES + 1);
+    must(buffer != NULL);
+    count = fd_read_all(fd, buffer, INI_FILE_MAX_BYTES + 1);
+    if (count < 0)
+        return err_sys(err, "%s: cannot read the task file", path);
+    if (count > INI_FILE_MAX_BYTES)
+        return err_set(err, "%s: the task file is larger than 1 MiB", path);
+    *bytes = take(&buffer);
+    *size = (size_t)count;
+    return 0;
+}
+
+int config_load(struct config *config, const char *path, const struct text_list *sets,
+    struct text_list *problems)
+{
+    AUTO_FREE char *bytes = NULL;
+    struct err err = ERR_INIT;
+    size_t size = 0;
+
+    memset(config, 0, sizeof(*config));
+    if (config_read_file(path, &bytes, &size, &err) < 0) {
+        text_list_add(problems, err.text);
+        return -1;
+    }
+    return config_parse(config, path, bytes, size, sets, problems);
+}
+
+void config_free(struct config *config)
+{
+    char *texts[] = {config->path, config->directory, config->name, config->workdir,
+        config->stdin_path, config->hostname, config->image, config->kernel, config->initramfs,
+        config->disk_directory, config->output};
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        free(texts[i]);
+    text_list_free(&config->argv);
+    text_list_free(&config->env);
+    text_list_free(&config->collect);
+    text_list_free(&config->required);
+    for (size_t i = 0; i < config->input_count; i++) {
+        free(config->inputs[i].destination);
+        free(config->inputs[i].source);
+        free(config->inputs[i].where);
+    }
+    for (size_t i = 0; i < CONFIG_KEYS_MAX; i++)
+        free(config->where[i]);
+    memset(config, 0, sizeof(*config));
+}
+
+const char *config_where(const struct config *config, const char *section, const char *key)
+{
+    const struct config_key *row = config_key_find(section, key);
+
+    must(row != NULL);
+    return config->where[row - config_keys];
+}
+
+int config_err(const struct config *config, struct err *err, const char *section, const char *key,
+    const char *format, ...)
+{
+    const char *where = config_where(config, section, key);
+    AUTO_FREE char *message = NULL;
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = vasprintf(&message, format, args);
+    va_end(args);
+    must(length >= 0);
+    return err_set(err, "%s: [%s] %s: %s", where ? where : config->path, section, key, message);
+}

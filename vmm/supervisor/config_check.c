@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config_check.c: see config_check.h. */
+#include "supervisor/config_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "supervisor/config_value.h"
+#include "wire/job.h"
+
+uint64_t config_memory_reserve(uint64_t memory_bytes)
+{
+    return 32 * MIB + memory_bytes / 16;
+}
+
+static void report(const struct config *config, struct text_list *problems, const char *section,
+    const char *key, const char *text)
+{
+    struct err err = ERR_INIT;
+
+    config_err(config, &err, section, key, "%s", text);
+    text_list_add(problems, err.text);
+}
+
+static void check_memory(struct config *config, struct text_list *problems)
+{
+    uint64_t usable;
+    char most[32];
+    char text[128];
+
+    if (config->memory_bytes < 64 * MIB)
+        return; /* already reported */
+    usable = config->memory_bytes - config_memory_reserve(config->memory_bytes);
+    usable -= usable % MIB;
+    if (config->task_memory_bytes == 0)
+        config->task_memory_bytes = usable;
+    if (config->task_memory_bytes <= usable)
+        return;
+    value_size_text(most, usable);
+    snprintf(
+        text, sizeof(text), "more than the %s that [machine] memory leaves; raise that one", most);
+    report(config, problems, "limits", "memory", text);
+}
+
+/* '/' sorts before every other byte, so that what is below a directory follows it at once. */
+static int path_rank(unsigned char c)
+{
+    if (c == '/')
+        return 1;
+    return c ? c + 1 : 0;
+}
+
+static int compare_inputs(const void *a, const void *b)
+{
+    const struct config_input *left = a, *right = b;
+    const char *l = left->destination, *r = right->destination;
+
+    while (*l && *l == *r) {
+        l++;
+        r++;
+    }
+    return path_rank((unsigned char)*l) - path_rank((unsigned char)*r);
+}
+
+static bool is_at_or_below(const char *path, const char *directory)
+{
+    size_t length = strlen(directory);
+
+    return strncmp(path, directory, length) == 0 && (path[length] == '\0' || path[length] == '/');
+}
+
+static void check_inputs(struct config *config, struct text_list *problems)
+{
+    qsort(config->inputs, config->input_count, sizeof(config->inputs[0]), compare_inputs);
+    for (size_t i = 1; i < config->input_count; i++) {
+        const struct config_input *upper = &config->inputs[i - 1];
+        const struct config_input *lower = &config->inputs[i];
+
+        if (is_at_or_below(lower->destination, upper->destination))
+            text_list_addf(problems, "%s: [input] %s: it lies inside the input %s of %s",
+                lower->where, lower->destination, upper->destination, upper->where);
+    }
+}
+
+static void check_artifacts(const struct config *config, struct text_list *problems)
+{
+    for (size_t i = 0; i < config->required.count; i++) {
+        const char *path = config->required.items[i];
+        bool covered = false;
+
+        for (size_t j = 0; j < config->collect.count; j++)
+            covered |= is_at_or_below(path, config->collect.items[j]);
+        if (!covered) {
+            char text[256];
+
+            snprintf(text, sizeof(text), "%.150s is not at or below a path of collect", path);
+            report(config, problems, "artifacts", "required", text);
+        }
+    }
+}
+
+void config_check(struct config *config, struct text_list *problems)
+{
+    if (!config_where(config, "task", "command") && !config_where(config, "task", "argv.N"))
+        report(config, problems, "task", "command", "missing; it names the program to run");
+    if (!config_where(config, "image", "path"))
+        report(config, problems, "image", "path",
+            "missing; it names the root file system of the guest, an EROFS or squashfs image");
+    check_memory(config, problems);
+    check_inputs(config, problems);
+    check_artifacts(config, problems);
+}

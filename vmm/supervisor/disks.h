@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * disks.h: the disks of a run (supervisor): unnamed files, which vanish with the last process that
+ * holds them, however it ends.
+ */
+#ifndef VMM_SUPERVISOR_DISKS_H
+#define VMM_SUPERVISOR_DISKS_H
+
+#include "supervisor/plan.h"
+
+struct disks {
+    int scratch;
+    int export_disk;
+    int export_readonly; /* the same file, for the extractor */
+    int import;          /* read-only; -1 without inputs */
+};
+
+#define DISKS_INIT                                                                                 \
+    {                                                                                              \
+        .scratch = -1, .export_disk = -1, .export_readonly = -1, .import = -1                      \
+    }
+
+int disks_make(struct disks *disks, const struct plan *plan, struct err *err);
+void disks_free(struct disks *disks);
+
+/* Bytes that the file behind FD takes on the host; 0 for -1. */
+uint64_t disk_allocated_bytes(int fd);
+
+/* A new unnamed file in the directory of the disks. Returns the fd or -1. */
+int disk_create(const struct plan *plan, struct err *err);
+
+/* Copy the data of FROM to TO at the same offsets; holes and blocks of zeroes stay holes. */
+int disk_copy_sparse(int to, int from, struct err *err);
+
+#endif

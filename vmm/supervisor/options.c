@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options.c: see options.h. */
+#include "supervisor/options.h"
+
+#include <getopt.h>
+#include <string.h>
+
+#include "supervisor/nearest.h"
+
+const char options_help[] =
+    "vmrun runs one untrusted program in one throw-away virtual machine.\n"
+    "\n"
+    "  vmrun --config tools/examples/hello/task.ini\n"
+    "  vmrun --config task.ini --output results --set limits.wall=5m\n"
+    "  vmrun doctor\n"
+    "\n"
+    "Usage: vmrun --config FILE [OPTION]...\n"
+    "       vmrun doctor [--json] [-q]\n"
+    "\n"
+    "  -c, --config FILE        the task; see tools/examples\n"
+    "  -o, --output DIR         where the results go: a new or empty directory\n"
+    "  -s, --set SECTION.KEY=V  replace a value of the task; can be repeated\n"
+    "      --console            record the guest kernel's console as well (slower)\n"
+    "  -q, --quiet              only the task's output and errors\n"
+    "  -v, --verbose            also what happens when\n"
+    "      --json               doctor: its report as JSON\n"
+    "      --version            print the version\n"
+    "  -h, --help               print this\n"
+    "\n"
+    "The exit code is the task's own; 124: time limit; 125: vmrun or the guest failed; 126, 127:\n"
+    "the command cannot be executed, was not found; 128+N: signal N, 137 also for memory.\n"
+    "result.json in the output directory says which.\n";
+
+enum { OPTION_CONSOLE = 256, OPTION_VERSION, OPTION_JSON, OPTION_DOCTOR };
+
+static const struct option long_options[] = {
+    {"config", required_argument, NULL, 'c'},
+    {"output", required_argument, NULL, 'o'},
+    {"set", required_argument, NULL, 's'},
+    {"console", no_argument, NULL, OPTION_CONSOLE},
+    {"quiet", no_argument, NULL, 'q'},
+    {"verbose", no_argument, NULL, 'v'},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {"doctor", no_argument, NULL, OPTION_DOCTOR},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+/* ARGUMENT is not an option of ours, or lacks its value. */
+static int option_err(int code, char **argv, struct err *err)
+{
+    const char *written = argv[optind - 1];
+    const char *near = NULL;
+
+    if (code == ':')
+        return err_set(err, "%s: needs a value; see vmrun --help", written);
+    for (const struct option *option = long_options; option->name; option++) {
+        if (strncmp(written, "--", 2) == 0)
+            near = nearest(near, option->name, written + 2);
+    }
+    return err_set(err, "%s: unknown option; %s%s%s", written, near ? "did you mean --" : "",
+        near ? near : "see vmrun --help", near ? "?" : "");
+}
+
+static int option_take(struct options *options, int code, char **argv, struct err *err)
+{
+    switch (code) {
+    case 'c':
+        if (options->config)
+            return err_set(err, "--config: give one task file");
+        options->config = optarg;
+        return 0;
+    case 'o':
+        if (options->output || optarg[0] == '\0')
+            return err_set(err, "--output: give one directory");
+        options->output = optarg;
+        return 0;
+    case 's':
+        text_list_add(&options->sets, optarg);
+        return 0;
+    case OPTION_CONSOLE:
+        options->console = true;
+        return 0;
+    case 'q':
+        options->quiet = true;
+        return 0;
+    case 'v':
+        options->verbose = true;
+        return 0;
+    case OPTION_JSON:
+        options->json = true;
+        return 0;
+    case 'h':
+        options->command = COMMAND_HELP;
+        return 0;
+    case OPTION_VERSION:
+        options->command = COMMAND_VERSION;
+        return 0;
+    case OPTION_DOCTOR:
+        options->command = COMMAND_DOCTOR;
+        return 0;
+    default:
+        return option_err(code, argv, err);
+    }
+}
+
+int options_parse(struct options *options, int argc, char **argv, struct err *err)
+{
+    int code;
+
+    *options = (struct options){.command = COMMAND_RUN};
+    opterr = 0;
+    optind = 1;
+    while ((code = getopt_long(argc, argv, ":c:o:s:qvh", long_options, NULL)) != -1) {
+        if (option_take(options, code, argv, err) < 0)
+            return -1;
+    }
+    if (optind < argc && strcmp(argv[optind], "doctor") == 0) {
+        options->command = COMMAND_DOCTOR;
+        optind++;
+    }
+    if (optind < argc)
+        return err_set(err, "%s: unexpected argument; a task is named with --config %s",
+            argv[optind], argv[optind]);
+    if (options->json && options->command == COMMAND_RUN)
+        return err_set(err, "--json: it belongs to vmrun doctor");
+    if (options->command == COMMAND_RUN && !options->config)
+        return err_set(err, "which task? Name it with --config FILE; see vmrun --help");
+    if (options->quiet && options->verbose)
+        return err_set(err, "--quiet and --verbose: use one of them");
+    return 0;
+}
+
+void options_free(struct options *options)
+{
+    text_list_free(&options->sets);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options.h: the command line of vmrun (supervisor; the input is the user's). */
+#ifndef VMM_SUPERVISOR_OPTIONS_H
+#define VMM_SUPERVISOR_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "supervisor/text_list.h"
+
+enum options_command {
+    COMMAND_RUN,
+    COMMAND_DOCTOR,
+    COMMAND_HELP,
+    COMMAND_VERSION,
+};
+
+struct options {
+    enum options_command command;
+    const char *config;    /* --config; set for COMMAND_RUN */
+    const char *output;    /* --output or NULL */
+    struct text_list sets; /* --set, in order */
+    bool console;
+    bool quiet;
+    bool verbose;
+    bool json; /* doctor */
+};
+
+/* OPTIONS is to be freed in both cases; its strings are ARGV's. */
+int options_parse(struct options *options, int argc, char **argv, struct err *err);
+void options_free(struct options *options);
+
+/* What --help prints. */
+extern const char options_help[];
+
+#endif

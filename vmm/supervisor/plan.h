@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan.h: the second stage: every file of the run found, opened and checked, nothing created yet
+ * (supervisor).
+ */
+#ifndef VMM_SUPERVISOR_PLAN_H
+#define VMM_SUPERVISOR_PLAN_H
+
+#include "supervisor/config.h"
+
+enum { PLAN_RUN_ID_BYTES = 32 };
+
+/* What the command line adds to the task file. */
+struct plan_request {
+    const char *output; /* --output, relative to the working directory; NULL: [output] dir */
+    bool console;
+};
+
+struct plan {
+    const struct config *config;
+    bool console;
+    char run_id[PLAN_RUN_ID_BYTES];
+    char *output; /* path of the output directory, which does not exist or is empty */
+    char *kernel_path;
+    char *initramfs_path;
+    char *template_path;
+
+    int programs_fd; /* directory of the executables */
+    int kvm_fd;
+    int kernel_fd;
+    int initramfs_fd;
+    int template_fd; /* pre-formatted scratch file system */
+    int image_fd;
+    int stdin_fd;    /* file:PATH; else -1 */
+    int disk_dir_fd; /* where the disks of the run are made */
+    int input_fds[CONFIG_INPUTS_MAX];
+
+    bool image_digest_known;
+    char cmdline[IPC_TEXT_BYTES + 1];
+};
+
+/* PLAN is to be freed in both cases; CONFIG must outlive it. */
+int plan_make(struct plan *plan, const struct config *config, const struct plan_request *request,
+    struct err *err);
+void plan_free(struct plan *plan);
+
+/* The directory that the running executable lies in. */
+char *plan_programs_directory(void);
+
+/* PATH ("kernel/vmlinux") in the directory above PROGRAMS. */
+char *plan_installed_path(const char *programs, const char *path);
+
+#endif

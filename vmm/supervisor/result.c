@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * result.c: see result.h. Strings that guest or children supplied are bytes: they become JSON text
+ * where they are clean UTF-8, escaped text or base64 where they are not.
+ */
+#include "supervisor/result.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "supervisor/result_parts.h"
+#include "supervisor/version.h"
+
+static void put_verdict(json_t *root, const struct verdict *verdict)
+{
+    json_t *hit = json_array();
+
+    for (size_t i = 0; i < verdict->limit_count; i++)
+        json_array_append_new(hit, json_string(verdict->limits_hit[i]));
+    put_text(root, "status", verdict->status);
+    put(root, "exit_code", verdict->has_exit_code ? json_integer(verdict->exit_code) : json_null());
+    put(root, "signal", verdict->has_signal ? json_integer(verdict->signal) : json_null());
+    put_text(root, "limit", verdict->limit);
+    put(root, "limits_hit", hit);
+    put_text(root, "reason", verdict->reason);
+    put_number(root, "vmrun_exit_code", (uint64_t)verdict->code);
+}
+
+static json_t *span(const struct outcome *outcome, enum outcome_moment from, enum outcome_moment to)
+{
+    double ms;
+
+    if (!outcome_span_ms(outcome, from, to, &ms))
+        return json_null();
+    return json_real((double)(uint64_t)(ms * 1000.0) / 1000.0);
+}
+
+static json_t *times(const struct outcome *outcome)
+{
+    json_t *object = json_object();
+    time_t seconds = (time_t)(outcome->began_real_ns / NS_PER_S);
+    struct tm utc;
+    char began[40];
+
+    gmtime_r(&seconds, &utc);
+    strftime(began, sizeof(began), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    put_text(object, "began", began);
+    put(object, "prepare_ms", span(outcome, MOMENT_BEGIN, MOMENT_SPAWN));
+    put(object, "launch_ms", span(outcome, MOMENT_SPAWN, MOMENT_RUNNING));
+    put(object, "boot_ms", span(outcome, MOMENT_RUNNING, MOMENT_HELLO));
+    put(object, "setup_ms", span(outcome, MOMENT_HELLO, MOMENT_STARTED));
+    put(object, "run_ms", span(outcome, MOMENT_STARTED, MOMENT_EXITED));
+    put(object, "export_ms", span(outcome, MOMENT_EXITED, MOMENT_EXPORTED));
+    put(object, "stop_ms", span(outcome, MOMENT_EXPORTED, MOMENT_GONE));
+    put(object, "teardown_ms", span(outcome, MOMENT_GONE, MOMENT_DONE));
+    put(object, "total_ms", span(outcome, MOMENT_BEGIN, MOMENT_DONE));
+    return object;
+}
+
+static json_t *streams(const struct plan *plan, const struct outcome *outcome)
+{
+    static const char *const names[] = {"stdout", "stderr", "console"};
+    json_t *object = json_object();
+
+    for (int i = 0; i < (plan->console ? STREAM_COUNT : STREAM_CONSOLE); i++) {
+        const struct ipc_stream_totals *totals = &outcome->totals[i];
+        json_t *stream;
+
+        if (!outcome->has_totals[i]) {
+            put(object, names[i], json_null());
+            continue;
+        }
+        stream = json_object();
+        put_text(stream, "file", names[i]);
+        put_number(stream, "total_bytes", totals->total_bytes);
+        put_number(stream, "kept_bytes", totals->kept_bytes);
+        put(stream, "truncated", json_boolean(totals->kept_bytes < totals->total_bytes));
+        put_digest(stream, "sha256", totals->sha256);
+        put(object, names[i], stream);
+    }
+    return object;
+}
+
+static json_t *limits(const struct config *config)
+{
+    json_t *object = json_object();
+
+    put_number(object, "wall_ms", config->wall_ns / NS_PER_MS);
+    put_number(object, "boot_ms", config->boot_ns / NS_PER_MS);
+    put_number(object, "memory_bytes", config->task_memory_bytes);
+    put_number(object, "processes", config->processes);
+    put_number(object, "open_files", config->open_files);
+    put_number(object, "disk_bytes", config->disk_bytes);
+    put_number(object, "stdout_bytes", config->stdout_bytes);
+    put_number(object, "stderr_bytes", config->stderr_bytes);
+    put_number(object, "artifacts_total_bytes", config->artifacts_total_bytes);
+    put_number(object, "artifacts_file_bytes", config->artifacts_file_bytes);
+    put_number(object, "artifacts_files", config->artifacts_files);
+    put_number(object, "artifacts_depth", config->artifacts_depth);
+    put_number(object, "machine_vcpus", config->vcpus);
+    put_number(object, "machine_memory_bytes", config->memory_bytes);
+    return object;
+}
+
+static json_t *digests(const struct plan *plan)
+{
+    json_t *object = json_object();
+
+    put_digest(object, "config", plan->config->sha256);
+    if (plan->image_digest_known)
+        put_digest(object, "image", plan->config->image_sha256);
+    else
+        put(object, "image", json_null());
+    put(object, "kernel", json_null()); /* not computed: it would take longer than the boot */
+    return object;
+}
+
+static json_t *versions(const struct outcome *outcome)
+{
+    json_t *object = json_object();
+    struct utsname host;
+
+    put_text(object, "vmrun", VMRUN_VERSION);
+    put_text(object, "host_kernel", uname(&host) == 0 ? host.release : NULL);
+    if (outcome->has_hello)
+        put_bytes(
+            object, "guest_kernel_claimed", outcome->hello.release, strlen(outcome->hello.release));
+    else
+        put(object, "guest_kernel_claimed", json_null());
+    return object;
+}
+
+char *result_text(
+    const struct plan *plan, const struct outcome *outcome, const struct verdict *verdict)
+{
+    json_t *root = json_object();
+    AUTO_FREE char *dumped = NULL;
+    char *text;
+
+    put_text(root, "schema", "vmrun.result/1");
+    put_text(root, "run_id", plan->run_id);
+    put_text(root, "task", plan->config->name);
+    put_verdict(root, verdict);
+    put(root, "time", times(outcome));
+    put(root, "guest_claims", result_guest_claims(outcome));
+    put(root, "monitor_claims", result_monitor_claims(outcome));
+    put(root, "host_measured", result_host_measured(outcome));
+    put(root, "streams", streams(plan, outcome));
+    put(root, "artifacts", result_artifacts(plan->config, outcome));
+    put(root, "limits", limits(plan->config));
+    put(root, "controls_active", result_controls(outcome));
+    put(root, "digests", digests(plan));
+    put(root, "versions", versions(outcome));
+    dumped = json_dumps(root, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
+    must(dumped != NULL);
+    text = text_format("%s\n", dumped);
+    json_decref(root);
+    return text;
+}
+
+int result_write(int output_fd, const char *text, struct err *err)
+{
+    AUTO_FD int fd = openat(output_fd, ".result.json.partial",
+        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+
+    if (fd < 0 || fd_write_all(fd, text, strlen(text)) < 0 || fsync(fd) < 0)
+        return err_sys(err, "cannot write result.json");
+    if (renameat(output_fd, ".result.json.partial", output_fd, "result.json") < 0 ||
+        fsync(output_fd) < 0)
+        return err_sys(err, "cannot publish result.json");
+    return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * result.h: the last stage: result.json, schema "vmrun.result/1" (supervisor).
+ *
+ * Every field is always there, null when there is nothing to say. What guest and children claim
+ * stands under "guest_claims" and "monitor_claims", what the host measured under "host_measured".
+ */
+#ifndef VMM_SUPERVISOR_RESULT_H
+#define VMM_SUPERVISOR_RESULT_H
+
+#include "supervisor/outcome.h"
+#include "supervisor/plan.h"
+#include "supervisor/verdict.h"
+
+/* The text of result.json, with a newline at its end; to be freed. */
+char *result_text(
+    const struct plan *plan, const struct outcome *outcome, const struct verdict *verdict);
+
+/* Write it into the directory: a temporary file, fsync, rename, fsync of the directory. */
+int result_write(int output_fd, const char *text, struct err *err);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* result_parts.c: see result_parts.h. */
+#include "supervisor/result_parts.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "supervisor/text_list.h"
+
+void put(json_t *object, const char *key, json_t *value)
+{
+    int failed = json_object_set_new(object, key, value);
+
+    must(failed == 0);
+}
+
+void put_text(json_t *object, const char *key, const char *text)
+{
+    json_t *value = text ? json_string(text) : json_null();
+    char shown[4096];
+
+    if (!value) { /* not UTF-8 */
+        text_escape(shown, sizeof(shown), text, strlen(text));
+        value = json_string(shown);
+    }
+    put(object, key, value);
+}
+
+void put_number(json_t *object, const char *key, uint64_t value)
+{
+    put(object, key, json_integer((json_int_t)u64_min(value, INT64_MAX)));
+}
+
+void put_digest(json_t *object, const char *key, const uint8_t digest[IPC_DIGEST_BYTES])
+{
+    char text[2 * IPC_DIGEST_BYTES + 1];
+
+    text_hex(text, digest, IPC_DIGEST_BYTES);
+    put(object, key, json_string(text));
+}
+
+/* UTF-8 without control characters. */
+static bool is_clean(const uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        size_t length = text_utf8_length(bytes, size);
+
+        if (length == 0 || bytes[0] < 0x20 || bytes[0] == 0x7f)
+            return false;
+        bytes += length;
+        size -= length;
+    }
+    return true;
+}
+
+void put_bytes(json_t *object, const char *key, const void *bytes, size_t size)
+{
+    AUTO_FREE char *name = NULL;
+    AUTO_FREE char *encoded = NULL;
+
+    if (is_clean(bytes, size)) {
+        put(object, key, json_stringn(bytes, size));
+        return;
+    }
+    name = text_format("%s_base64", key);
+    encoded = malloc(4 * (size / 3 + 1) + 1);
+    must(encoded != NULL);
+    EVP_EncodeBlock((unsigned char *)encoded, bytes, (int)size);
+    put(object, name, json_string(encoded));
+}
+
+static void put_ms(json_t *object, const char *key, uint64_t ns)
+{
+    put(object, key, json_real((double)(ns / 1000) / 1000.0));
+}
+
+json_t *result_guest_claims(const struct outcome *outcome)
+{
+    const struct wire_exited *exited = &outcome->exited;
+    json_t *object = json_object();
+
+    if (outcome->has_hello) {
+        put_number(object, "cpus", outcome->hello.cpu_count);
+        put_number(object, "memory_bytes", outcome->hello.memory_bytes);
+        put_ms(object, "agent_start_ms", outcome->hello.uptime_ns);
+    }
+    if (outcome->has_started)
+        put_ms(object, "setup_ms", outcome->started.setup_ns);
+    if (outcome->has_exited) {
+        put_ms(object, "run_ms", exited->run_ns);
+        put_ms(object, "cpu_user_ms", exited->user_ns);
+        put_ms(object, "cpu_system_ms", exited->system_ns);
+        put_number(object, "memory_peak_bytes", exited->memory_peak_bytes);
+        put_number(object, "oom_kills", exited->oom_kills);
+        put_number(object, "processes_limit_hits", exited->pids_max_events);
+    }
+    if (outcome->has_exported) {
+        put_number(object, "archive_bytes", outcome->exported.archive_bytes);
+        put_number(object, "archive_error", outcome->exported.error);
+        put_ms(object, "export_ms", outcome->exported.export_ns);
+    }
+    return object;
+}
+
+json_t *result_monitor_claims(const struct outcome *outcome)
+{
+    json_t *object;
+
+    if (!outcome->has_ended)
+        return json_null();
+    object = json_object();
+    put_number(object, "exits", outcome->ended.exits);
+    put_ms(object, "vcpu_ms", outcome->ended.vcpu_ns);
+    return object;
+}
+
+static uint64_t timeval_ns(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_usec * 1000;
+}
+
+json_t *result_host_measured(const struct outcome *outcome)
+{
+    const struct rusage *usage = &outcome->monitor_usage;
+    json_t *object = json_object();
+    json_t *disks = json_object();
+
+    if (outcome->monitor_reaped) {
+        put_ms(object, "monitor_cpu_ms", timeval_ns(usage->ru_utime) + timeval_ns(usage->ru_stime));
+        put_number(object, "monitor_peak_rss_bytes", (uint64_t)usage->ru_maxrss * KIB);
+    } else {
+        put(object, "monitor_cpu_ms", json_null());
+        put(object, "monitor_peak_rss_bytes", json_null());
+    }
+    if (outcome->monitor_own_rss_bytes)
+        put_number(object, "monitor_rss_without_guest_bytes", outcome->monitor_own_rss_bytes);
+    else
+        put(object, "monitor_rss_without_guest_bytes", json_null());
+    put_number(disks, "scratch", outcome->scratch_bytes);
+    put_number(disks, "export", outcome->export_bytes);
+    put_number(disks, "import", outcome->import_bytes);
+    put(object, "disk_bytes", disks);
+    return object;
+}
+
+static const char *artifacts_status(const struct config *config, const struct outcome *outcome)
+{
+    static const char *const texts[] = {[EXTRACT_COMPLETE] = "complete",
+        [EXTRACT_PARTIAL] = "partial",
+        [EXTRACT_REFUSED] = "refused",
+        [EXTRACT_FAILED] = "failed"};
+
+    if (config->collect.count == 0)
+        return "none";
+    if (outcome->has_extracted)
+        return texts[outcome->extracted.status];
+    return outcome->extracted_due ? "failed" : "not_exported";
+}
+
+json_t *result_artifacts(const struct config *config, const struct outcome *outcome)
+{
+    bool published = outcome->has_extracted && outcome->extracted.status <= EXTRACT_PARTIAL;
+    json_t *object = json_object();
+    json_t *list = json_array();
+    json_t *skipped = json_array();
+
+    for (size_t i = 0; i < outcome->artifact_count; i++) {
+        const struct outcome_artifact *artifact = &outcome->artifacts[i];
+        json_t *entry = json_object();
+        char mode[16];
+
+        put_bytes(entry, "path", artifact->name, artifact->name_bytes);
+        if (artifact->kind == ENTRY_SKIPPED) {
+            put_bytes(entry, "reason", artifact->reason, strlen(artifact->reason));
+            json_array_append_new(skipped, entry);
+            continue;
+        }
+        put_text(entry, "kind", artifact->kind == ENTRY_FILE ? "file" : "directory");
+        snprintf(mode, sizeof(mode), "%04o", artifact->mode);
+        put_text(entry, "claimed_mode", mode);
+        if (artifact->kind == ENTRY_FILE) {
+            put_number(entry, "size", artifact->size);
+            put_digest(entry, "sha256", artifact->sha256);
+        }
+        if (published)
+            json_array_append_new(list, entry);
+        else
+            json_decref(entry);
+    }
+    put_text(object, "status", artifacts_status(config, outcome));
+    put_number(object, "files", published ? outcome->extracted.files : 0);
+    put_number(object, "bytes", published ? outcome->extracted.bytes : 0);
+    put(object, "list", list);
+    put(object, "skipped", skipped);
+    put_number(object, "unlisted", outcome->artifacts_dropped);
+    return object;
+}
+
+json_t *result_controls(const struct outcome *outcome)
+{
+    static const struct {
+        uint64_t bit;
+        const char *name;
+    } controls[] = {{WIRE_CONTROL_CGROUP, "cgroup"}, {WIRE_CONTROL_MEMORY_MAX, "memory_max"},
+        {WIRE_CONTROL_PIDS_MAX, "pids_max"}, {WIRE_CONTROL_UID, "uid"},
+        {WIRE_CONTROL_NO_NEW_PRIVS, "no_new_privs"}, {WIRE_CONTROL_NO_CAPS, "no_capabilities"},
+        {WIRE_CONTROL_NAMESPACES, "namespaces"}, {WIRE_CONTROL_SECCOMP, "seccomp"},
+        {WIRE_CONTROL_ROOT_READONLY, "root_readonly"}, {WIRE_CONTROL_RLIMITS, "rlimits"}};
+    json_t *object = json_object();
+    json_t *claimed = json_array();
+
+    for (size_t i = 0; i < sizeof(controls) / sizeof(controls[0]); i++) {
+        if (outcome->has_started && (outcome->started.controls & controls[i].bit))
+            json_array_append_new(claimed, json_string(controls[i].name));
+    }
+    put(object, "claimed_by_guest", claimed);
+    return object;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * supervise.h: the machine stage: from a plan to an outcome (supervisor). Starts the scribe, the
+ * monitor and, once the monitor is gone, the extractor; holds the deadlines; passes signals on.
+ * A state table (supervise.c) says which record may come when and what a deadline means.
+ */
+#ifndef VMM_SUPERVISOR_SUPERVISE_H
+#define VMM_SUPERVISOR_SUPERVISE_H
+
+#include "supervisor/disks.h"
+#include "supervisor/live.h"
+#include "supervisor/outcome.h"
+#include "supervisor/plan.h"
+#include "supervisor/spawn.h"
+#include "supervisor/stdin_pump.h"
+
+enum run_state {
+    STATE_BOOT,    /* the monitor has its setup */
+    STATE_SETUP,   /* HELLO came: the agent prepares the task */
+    STATE_TASK,    /* STARTED came */
+    STATE_EXPORT,  /* EXITED came: output drains, artifacts are written */
+    STATE_STOP,    /* EXPORTED came, or the monitor was told to halt */
+    STATE_LEAVE,   /* ENDED came: the monitor exits */
+    STATE_KILLED,  /* the monitor was sent SIGKILL */
+    STATE_SCRIBE,  /* the monitor is gone: the scribe finishes the logs */
+    STATE_EXTRACT, /* the extractor reads the export disk */
+    STATE_DONE,
+    STATE_COUNT,
+};
+
+struct supervision {
+    const struct plan *plan;
+    const struct disks *disks;
+    int output_fd;
+    void (*say)(const char *text); /* narration; NULL when quiet */
+    struct outcome *outcome;
+
+    struct loop loop;
+    enum run_state state;
+    struct loop_timer deadline; /* of the state */
+    struct child monitor, scribe, extractor;
+    struct loop_source monitor_ipc, monitor_end, scribe_ipc, scribe_end, extractor_ipc,
+        extractor_end;
+    struct loop_source signals;
+    int signal_fd;
+    int artifacts_fd;
+    int signal_count; /* requests to end so far */
+    struct live live[2];
+    struct stdin_pump stdin_pump;
+};
+
+/*
+ * Run the plan. What goes wrong from here on is part of OUTCOME: there is no error to return.
+ * Signals INT, TERM and HUP are blocked from here on and mean: end the run.
+ */
+void supervise(struct supervision *run, const struct plan *plan, const struct disks *disks,
+    int output_fd, struct outcome *outcome, void (*say)(const char *text));
+
+/*
+ * Hand what live output is left to readers that are slow. Ends when all is read, when nothing was
+ * read for a minute, or on a signal.
+ */
+void supervise_drain(struct supervision *run);
+
+void supervise_free(struct supervision *run);
+
+#endif

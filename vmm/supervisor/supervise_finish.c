@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * supervise_finish.c: once the monitor is gone: the scribe closes the logs, the extractor reads the
+ * export disk (supervisor). Input: records of both, which may have been taken over.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "supervisor/output_dir.h"
+#include "supervisor/supervise_internal.h"
+
+/* Skipped paths that are listed; the extractor counts the rest. */
+enum { SKIPPED_LISTED_MAX = 1000 };
+
+/* ---- scribe ---------------------------------------------------------------------------------- */
+
+static void start_extractor(struct supervision *run);
+
+static bool scribe_is_finished(const struct supervision *run)
+{
+    return run->scribe_end.fd < 0 && live_input_ended(&run->live[0]) &&
+           live_input_ended(&run->live[1]);
+}
+
+void run_monitor_gone(struct supervision *run)
+{
+    run_enter(run, STATE_SCRIBE);
+    if (scribe_is_finished(run))
+        start_extractor(run);
+}
+
+void run_live_changed(void *context)
+{
+    struct supervision *run = context;
+
+    if (run->state == STATE_DONE && live_drained(&run->live[0]) && live_drained(&run->live[1]))
+        loop_stop(&run->loop);
+    else if (run->state == STATE_SCRIBE && scribe_is_finished(run))
+        start_extractor(run);
+}
+
+static int take_totals(struct supervision *run, const struct ipc_record *record, struct err *err)
+{
+    struct outcome *outcome = run->outcome;
+    struct ipc_stream_totals totals;
+
+    if (ipc_get_stream(record, &totals, err) < 0)
+        return -1;
+    if (outcome->has_totals[totals.stream])
+        return err_set(err, "it reported stream %u twice", totals.stream);
+    outcome->totals[totals.stream] = totals;
+    outcome->has_totals[totals.stream] = true;
+    return 0;
+}
+
+/* Totals that do not come make the run infra; see verdict.c. */
+void run_scribe_ready(void *context, uint32_t events)
+{
+    struct supervision *run = context;
+    struct ipc_record record;
+
+    (void)events;
+    while (run->scribe_ipc.fd >= 0) {
+        struct err err = ERR_INIT;
+        int count = ipc_receive(run->scribe.ipc, &record, &err);
+
+        if (count < 0 && err.errnum == EAGAIN)
+            return;
+        if (count > 0 && take_totals(run, &record, &err) == 0)
+            continue;
+        loop_remove(&run->loop, &run->scribe_ipc);
+        if (count != 0 && run->outcome->host_text[0] == '\0')
+            memcpy(run->outcome->host_text, err.text, sizeof(err.text));
+    }
+}
+
+/* It saw the end of every stream: the monitor closed them, and its own end is about to be seen. */
+static bool scribe_told_all(const struct supervision *run)
+{
+    const struct outcome *outcome = run->outcome;
+
+    return outcome->has_totals[STREAM_STDOUT] && outcome->has_totals[STREAM_STDERR];
+}
+
+void run_scribe_ended(void *context, uint32_t events)
+{
+    struct supervision *run = context;
+
+    run_scribe_ready(run, events);
+    loop_remove(&run->loop, &run->scribe_ipc);
+    loop_remove(&run->loop, &run->scribe_end);
+    child_reap(&run->scribe);
+    if (run->state < STATE_SCRIBE && !scribe_told_all(run)) {
+        /* The task's output has nowhere to go. */
+        if (run->outcome->host_text[0] == '\0')
+            child_end_text(&run->scribe, run->outcome->host_text, sizeof(run->outcome->host_text));
+        run_end(run, CAUSE_SCRIBE_ENDED);
+    } else if (run->state == STATE_SCRIBE && scribe_is_finished(run)) {
+        start_extractor(run);
+    }
+}
+
+void run_scribe_overdue(struct supervision *run)
+{
+    if (run->outcome->cause == CAUSE_NONE) {
+        run->outcome->cause = CAUSE_SCRIBE_ENDED;
+        text_copy(run->outcome->host_text, sizeof(run->outcome->host_text),
+            "vmrun-scribe did not finish in time");
+    }
+    child_kill(&run->scribe);
+}
+
+/* ---- extractor ------------------------------------------------------------------------------- */
+
+static void finish_artifacts(struct supervision *run)
+{
+    const struct outcome *outcome = run->outcome;
+    struct err err = ERR_INIT;
+    bool good = outcome->has_extracted && outcome->extracted.status <= EXTRACT_PARTIAL;
+
+    if (good)
+        output_publish_artifacts(run->output_fd, run->artifacts_fd, &err);
+    else
+        output_discard_artifacts(run->output_fd, &err);
+    if (err_is_set(&err))
+        run_fail(run, &err);
+    run_enter(run, STATE_DONE);
+}
+
+static int keep_entry(struct supervision *run, const struct ipc_entry *entry)
+{
+    struct outcome *outcome = run->outcome;
+    size_t limit = (size_t)run->plan->config->artifacts_files + SKIPPED_LISTED_MAX;
+    struct outcome_artifact *artifact;
+
+    if (outcome->artifact_count >= limit) {
+        outcome->artifacts_dropped++;
+        return 0;
+    }
+    if ((outcome->artifact_count & (outcome->artifact_count - 1)) ==
+        0) { /* grow at powers of two */
+        size_t room = outcome->artifact_count ? 2 * outcome->artifact_count : 1;
+        void *grown = reallocarray(outcome->artifacts, room, sizeof(*outcome->artifacts));
+
+        must(grown != NULL);
+        outcome->artifacts = grown;
+    }
+    artifact = &outcome->artifacts[outcome->artifact_count++];
+    *artifact = (struct outcome_artifact){.kind = entry->kind,
+        .mode = entry->mode,
+        .size = entry->size,
+        .name_bytes = entry->name_bytes,
+        .name = malloc(entry->name_bytes + 1)};
+    must(artifact->name != NULL);
+    memcpy(artifact->sha256, entry->sha256, sizeof(artifact->sha256));
+    memcpy(artifact->reason, entry->reason, sizeof(artifact->reason));
+    memcpy(artifact->name, entry->name, entry->name_bytes);
+    return 0;
+}
+
+static int take_extractor_record(
+    struct supervision *run, const struct ipc_record *record, struct err *err)
+{
+    struct outcome *outcome = run->outcome;
+    struct ipc_entry entry;
+
+    if (outcome->has_extracted)
+        return err_set(err, "the extractor went on after its last record");
+    if (record->kind == IPC_EXTRACTED) {
+        if (ipc_get_extracted(record, &outcome->extracted, err) < 0)
+            return -1;
+        outcome->has_extracted = true;
+        return 0;
+    }
+    if (ipc_get_entry(record, &entry, err) < 0)
+        return -1;
+    return keep_entry(run, &entry);
+}
+
+static void extractor_ready(void *context, uint32_t events)
+{
+    struct supervision *run = context;
+    struct ipc_record record;
+
+    (void)events;
+    while (run->extractor_ipc.fd >= 0) {
+        struct err err = ERR_INIT;
+        int count = ipc_receive(run->extractor.ipc, &record, &err);
+
+        if (count < 0 && err.errnum == EAGAIN)
+            return;
+        if (count > 0 && take_extractor_record(run, &record, &err) == 0)
+            continue;
+        loop_remove(&run->loop, &run->extractor_ipc);
+        if (count == 0)
+            return;
+        run->outcome->has_extracted = false;
+        text_copy(run->outcome->extractor_end, sizeof(run->outcome->extractor_end), err.text);
+        child_kill(&run->extractor);
+    }
+}
+
+static void extractor_ended(void *context, uint32_t events)
+{
+    struct supervision *run = context;
+    struct outcome *outcome = run->outcome;
+
+    extractor_ready(run, events);
+    loop_remove(&run->loop, &run->extractor_ipc);
+    loop_remove(&run->loop, &run->extractor_end);
+    child_reap(&run->extractor);
+    if (outcome->extractor_end[0] == '\0')
+        child_end_text(&run->extractor, outcome->extractor_end, sizeof(outcome->extractor_end));
+    finish_artifacts(run);
+}
+
+void run_extractor_overdue(struct supervision *run)
+{
+    text_copy(run->outcome->extractor_end, sizeof(run->outcome->extractor_end),
+        "vmrun-extractor took too long");
+    child_kill(&run->extractor);
+}
+
+static int spawn_extractor(struct supervision *run, struct err *err)
+{
+    const struct config *config = run->plan->config;
+    struct ipc_extract setup = {.max_total_bytes = config->artifacts_total_bytes,
+        .max_file_bytes = config->artifacts_file_bytes,
+        .max_files = config->artifacts_files,
+        .max_depth = (uint32_t)config->artifacts_depth};
+    struct child_fd fds[] = {
+        {run->disks->export_readonly, EXTRACTOR_FD_DISK}, {-1, EXTRACTOR_FD_OUT}};
+
+    run->artifacts_fd = output_begin_artifacts(run->output_fd, err);
+    fds[1].fd = run->artifacts_fd;
+    if (run->artifacts_fd < 0 ||
+        child_spawn(&run->extractor, run->plan->programs_fd, "vmrun-extractor", fds, 2, err) < 0 ||
+        ipc_send_extract(run->extractor.ipc, &setup, err) < 0)
+        return -1;
+    run->extractor_ipc.ready = extractor_ready;
+    run->extractor_end.ready = extractor_ended;
+    if (loop_add(&run->loop, &run->extractor_ipc, run->extractor.ipc, EPOLLIN, err) < 0)
+        return -1;
+    return loop_add(&run->loop, &run->extractor_end, run->extractor.pid_fd, EPOLLIN, err);
+}
+
+/* Only what the agent finished is read; and only now, with nobody left who could change it. */
+static void start_extractor(struct supervision *run)
+{
+    struct outcome *outcome = run->outcome;
+    struct err err = ERR_INIT;
+
+    must(run->monitor.pid == 0);
+    outcome->extracted_due = outcome->has_exported && run->plan->config->collect.count > 0;
+    if (!outcome->extracted_due) {
+        finish_artifacts(run);
+        return;
+    }
+    if (spawn_extractor(run, &err) < 0) {
+        child_fini(&run->extractor);
+        run_fail(run, &err);
+        finish_artifacts(run);
+        return;
+    }
+    run_enter(run, STATE_EXTRACT);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* supervise_internal.h: between the supervise*.c files (supervisor). */
+#ifndef VMM_SUPERVISOR_SUPERVISE_INTERNAL_H
+#define VMM_SUPERVISOR_SUPERVISE_INTERNAL_H
+
+#include "supervisor/supervise.h"
+
+/* Enter STATE and arm its deadline. */
+void run_enter(struct supervision *run, enum run_state state);
+/* Note the time of MOMENT, once. */
+void run_mark(struct supervision *run, enum outcome_moment moment);
+/* End the run for CAUSE: the monitor is told to halt, and killed when it does not. */
+void run_end(struct supervision *run, enum outcome_cause cause);
+/* The same for what the host could not do. */
+void run_fail(struct supervision *run, const struct err *err);
+
+/* supervise_start.c: scribe, monitor, pipes, live output, stdin. */
+int run_start(struct supervision *run, struct err *err);
+
+/* supervise_finish.c: what follows once the monitor is gone. */
+void run_monitor_gone(struct supervision *run);
+void run_scribe_ready(void *context, uint32_t events);
+void run_scribe_ended(void *context, uint32_t events);
+void run_live_changed(void *context);
+/* The deadlines of STATE_SCRIBE and STATE_EXTRACT. */
+void run_scribe_overdue(struct supervision *run);
+void run_extractor_overdue(struct supervision *run);
+
+#endif

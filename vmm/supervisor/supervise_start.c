@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* supervise_start.c: the children of a run get their fds and their setup (supervisor). */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/num.h"
+#include "supervisor/job_pack.h"
+#include "supervisor/output_dir.h"
+#include "supervisor/supervise_internal.h"
+
+/* Bytes of the console that are kept; it is for debugging. */
+#define CONSOLE_CAP_BYTES (4 * MIB)
+
+/* What a marker of the scribe and escaping may add to a live stream beyond its cap. */
+#define LIVE_HEADROOM_BYTES (64 * KIB)
+
+/* Both ends of what connects the children; closed here once the children have theirs. */
+struct plumbing {
+    int null;
+    int log[STREAM_COUNT];
+    int raw_read[STREAM_COUNT], raw_write[STREAM_COUNT]; /* monitor to scribe */
+    int live_read[2], live_write[2];                     /* scribe to us */
+    int stdin_read, stdin_write;                         /* us to monitor */
+    int job;
+};
+
+static void plumbing_close(struct plumbing *plumbing)
+{
+    fd_close(&plumbing->null);
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        fd_close(&plumbing->log[i]);
+        fd_close(&plumbing->raw_read[i]);
+        fd_close(&plumbing->raw_write[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        fd_close(&plumbing->live_read[i]);
+        fd_close(&plumbing->live_write[i]);
+    }
+    fd_close(&plumbing->stdin_read);
+    fd_close(&plumbing->stdin_write);
+    fd_close(&plumbing->job);
+}
+
+static int make_pipe(int *read_end, int *write_end, struct err *err)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return err_sys(err, "cannot create a pipe");
+    *read_end = ends[0];
+    *write_end = ends[1];
+    return 0;
+}
+
+static int plumbing_make(struct plumbing *plumbing, const struct supervision *run, struct err *err)
+{
+    static const char *const names[] = {"stdout", "stderr", "console"};
+    const struct config *config = run->plan->config;
+    int streams = run->plan->console ? STREAM_COUNT : STREAM_CONSOLE;
+
+    memset(plumbing, 0xff, sizeof(*plumbing)); /* every fd -1 */
+    plumbing->null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (plumbing->null < 0)
+        return err_sys(err, "cannot open /dev/null");
+    for (int i = 0; i < streams; i++) {
+        plumbing->log[i] = output_create_file(run->output_fd, names[i], err);
+        if (plumbing->log[i] < 0 ||
+            make_pipe(&plumbing->raw_read[i], &plumbing->raw_write[i], err) < 0)
+            return -1;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (make_pipe(&plumbing->live_read[i], &plumbing->live_write[i], err) < 0)
+            return -1;
+    }
+    if (config->stdin_kind != STDIN_NONE &&
+        make_pipe(&plumbing->stdin_read, &plumbing->stdin_write, err) < 0)
+        return -1;
+    plumbing->job = job_make(config, err);
+    return plumbing->job < 0 ? -1 : 0;
+}
+
+/* FD, or /dev/null where there is none. */
+static struct child_fd given(const struct plumbing *plumbing, int fd, int number)
+{
+    return (struct child_fd){fd >= 0 ? fd : plumbing->null, number};
+}
+
+static int start_scribe(struct supervision *run, const struct plumbing *plumbing, struct err *err)
+{
+    const struct config *config = run->plan->config;
+    struct ipc_scribe setup = {
+        .cap_bytes = {config->stdout_bytes, config->stderr_bytes, CONSOLE_CAP_BYTES},
+        /* One word for both streams: where only one is a terminal, our own filter has to do. */
+        .live_escape = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO)};
+    struct child_fd fds[3 * STREAM_COUNT];
+    size_t count = 0;
+
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        fds[count++] = given(plumbing, plumbing->raw_read[i], SCRIBE_FD_IN + i);
+        fds[count++] = given(plumbing, plumbing->log[i], SCRIBE_FD_LOG + i);
+        fds[count++] = given(plumbing, i < 2 ? plumbing->live_write[i] : -1, SCRIBE_FD_LIVE + i);
+    }
+    if (child_spawn(&run->scribe, run->plan->programs_fd, "vmrun-scribe", fds, count, err) < 0)
+        return -1;
+    return ipc_send_scribe(run->scribe.ipc, &setup, err);
+}
+
+static struct ipc_machine machine_setup(const struct supervision *run)
+{
+    const struct config *config = run->plan->config;
+    struct ipc_machine setup = {.cpu_count = (uint32_t)config->vcpus,
+        .memory_bytes = config->memory_bytes,
+        .hardware = config->hardware,
+        .hugepages = config->hugepages,
+        .console = run->plan->console,
+        .has_stdin = config->stdin_kind != STDIN_NONE,
+        .disk_count = run->disks->import >= 0 ? 4 : 3,
+        .cpu_mask_count = config->cpu_mask_count};
+
+    setup.disk_readonly[DISK_IMAGE] = true;
+    setup.disk_readonly[DISK_IMPORT] = true;
+    memcpy(setup.cpu_mask, config->cpu_mask, sizeof(setup.cpu_mask));
+    memcpy(setup.cmdline, run->plan->cmdline, sizeof(setup.cmdline));
+    return setup;
+}
+
+static int start_monitor(struct supervision *run, const struct plumbing *plumbing, struct err *err)
+{
+    const struct plan *plan = run->plan;
+    struct ipc_machine setup = machine_setup(run);
+    struct child_fd fds[] = {
+        {plan->kvm_fd, MONITOR_FD_KVM},
+        {plan->kernel_fd, MONITOR_FD_KERNEL},
+        {plan->initramfs_fd, MONITOR_FD_INITRD},
+        {plumbing->job, MONITOR_FD_JOB},
+        {plumbing->raw_write[STREAM_STDOUT], MONITOR_FD_STDOUT},
+        {plumbing->raw_write[STREAM_STDERR], MONITOR_FD_STDERR},
+        given(plumbing, plumbing->raw_write[STREAM_CONSOLE], MONITOR_FD_CONSOLE),
+        given(plumbing, plumbing->stdin_read, MONITOR_FD_STDIN),
+        {plan->image_fd, MONITOR_FD_DISK + DISK_IMAGE},
+        {run->disks->scratch, MONITOR_FD_DISK + DISK_SCRATCH},
+        {run->disks->export_disk, MONITOR_FD_DISK + DISK_EXPORT},
+        {run->disks->import, MONITOR_FD_DISK + DISK_IMPORT},
+    };
+    size_t count = sizeof(fds) / sizeof(fds[0]) - (run->disks->import < 0);
+
+    if (child_spawn(&run->monitor, plan->programs_fd, "vmrun-monitor", fds, count, err) < 0)
+        return -1;
+    run_mark(run, MOMENT_SPAWN); /* before the setup: the monitor's own times must not be earlier */
+    return ipc_send_machine(run->monitor.ipc, &setup, err);
+}
+
+static int start_live(struct supervision *run, struct plumbing *plumbing, struct err *err)
+{
+    uint64_t caps[] = {run->plan->config->stdout_bytes, run->plan->config->stderr_bytes};
+
+    for (int i = 0; i < 2; i++) {
+        /* Without a spool a slow reader loses output that the log has. */
+        struct err ignored = ERR_INIT;
+        int spool = disk_create(run->plan, &ignored);
+
+        run->live[i].changed = run_live_changed;
+        run->live[i].context = run;
+        if (live_start(&run->live[i], &run->loop, fd_take(&plumbing->live_read[i]),
+                sink_open(STDOUT_FILENO + i, O_WRONLY), spool,
+                TERMINAL_FILTER_GROWTH * caps[i] + LIVE_HEADROOM_BYTES, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int start_stdin(struct supervision *run, struct plumbing *plumbing, struct err *err)
+{
+    const struct plan *plan = run->plan;
+    struct sink from = {.fd = plan->stdin_fd}; /* a regular file */
+
+    if (plan->config->stdin_kind == STDIN_NONE)
+        return 0;
+    if (plan->config->stdin_kind == STDIN_INHERIT)
+        from = sink_open(STDIN_FILENO, O_RDONLY);
+    return stdin_pump_start(
+        &run->stdin_pump, &run->loop, from, fd_take(&plumbing->stdin_write), err);
+}
+
+static int listen_to_children(struct supervision *run, struct err *err)
+{
+    if (loop_add(&run->loop, &run->scribe_ipc, run->scribe.ipc, EPOLLIN, err) < 0 ||
+        loop_add(&run->loop, &run->scribe_end, run->scribe.pid_fd, EPOLLIN, err) < 0 ||
+        loop_add(&run->loop, &run->monitor_ipc, run->monitor.ipc, EPOLLIN, err) < 0)
+        return -1;
+    return loop_add(&run->loop, &run->monitor_end, run->monitor.pid_fd, EPOLLIN, err);
+}
+
+int run_start(struct supervision *run, struct err *err)
+{
+    struct plumbing plumbing;
+    int failed = plumbing_make(&plumbing, run, err);
+
+    if (failed == 0)
+        failed = start_scribe(run, &plumbing, err);
+    if (failed == 0)
+        failed = start_monitor(run, &plumbing, err);
+    if (failed == 0)
+        failed = listen_to_children(run, err);
+    if (failed == 0)
+        failed = start_live(run, &plumbing, err);
+    if (failed == 0)
+        failed = start_stdin(run, &plumbing, err);
+    plumbing_close(&plumbing);
+    if (failed == 0)
+        run_enter(run, STATE_BOOT);
+    return failed;
+}
