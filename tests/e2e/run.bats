@@ -243,3 +243,9 @@ END
     [[ $(wc -l </proc/self/mountinfo) == "$before_mounts" ]]
     ! pgrep '^vmrun' >/dev/null
 }
+
+@test "doctor says that runs work where they do, and measures it" {
+    "$VMRUN" doctor >"$T/report"
+    grep -qE '^PASS +KVM guest code: .*[0-9]+ loops' "$T/report"
+    ! grep -q '^FAIL' "$T/report"
+}

@@ -269,37 +269,44 @@ static int take_record(struct supervision *run, const struct ipc_record *record,
     };
     unsigned kind = (unsigned)record->kind;
 
-    if (kind > IPC_ENDED || !(state_rules[run->state].accepts & ACCEPT(kind)))
+    if (kind > IPC_ENDED || !(state_rules[run->state].accepts & ACCEPT(kind)) ||
+        (run->records_seen & ACCEPT(kind)))
         return err_set(err, "it sent record %u out of turn", kind);
+    run->records_seen |= ACCEPT(kind);
     return take[kind](run, record, err);
 }
 
-/* All records that are there. After the last, or a bad one, the channel is not listened to. */
-static void take_records(struct supervision *run)
+/*
+ * Records that are there, a bounded number: a monitor that sends without end must not keep the
+ * deadlines from firing. Returns true when there may be more. After the last, or a bad one, the
+ * channel is not listened to.
+ */
+static bool take_records(struct supervision *run)
 {
     struct ipc_record record;
 
-    while (run->monitor_ipc.fd >= 0) {
+    for (int i = 0; i < RUN_RECORDS_MAX && run->monitor_ipc.fd >= 0; i++) {
         struct err err = ERR_INIT;
         int count = ipc_receive(run->monitor.ipc, &record, &err);
 
         if (count < 0 && err.errnum == EAGAIN)
-            return;
+            return false;
         if (count > 0 && take_record(run, &record, &err) == 0)
             continue;
         loop_remove(&run->loop, &run->monitor_ipc);
         if (count == 0)
-            return; /* its end is seen at the pidfd */
+            return false; /* its end is seen at the pidfd */
         if (run->outcome->cause == CAUSE_NONE)
             memcpy(run->outcome->host_text, err.text, sizeof(err.text));
         run_end(run, CAUSE_MONITOR_RULE);
     }
+    return run->monitor_ipc.fd >= 0;
 }
 
 static void monitor_ready(void *context, uint32_t events)
 {
     (void)events;
-    take_records(context);
+    (void)take_records(context); /* what is left makes the fd ready again */
 }
 
 static void monitor_ended(void *context, uint32_t events)
@@ -308,7 +315,8 @@ static void monitor_ended(void *context, uint32_t events)
     struct outcome *outcome = run->outcome;
 
     (void)events;
-    take_records(run);
+    for (int turn = 0; turn < RUN_LAST_TURNS_MAX && take_records(run); turn++)
+        continue;
     loop_remove(&run->loop, &run->monitor_ipc);
     loop_remove(&run->loop, &run->monitor_end);
     child_reap(&run->monitor);
@@ -361,6 +369,7 @@ static void signal_ready(void *context, uint32_t events)
     (void)events;
     if (read(run->signal_fd, &info, sizeof(info)) != sizeof(info))
         return;
+    (void)take_records(run); /* what the monitor said before the signal counts */
     run->signal_count++;
     if (run->state == STATE_DONE)
         loop_stop(&run->loop); /* while draining */

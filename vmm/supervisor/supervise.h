@@ -37,6 +37,7 @@ struct supervision {
 
     struct loop loop;
     enum run_state state;
+    uint32_t records_seen;      /* kinds of records that the monitor has sent: each comes once */
     struct loop_timer deadline; /* of the state */
     struct child monitor, scribe, extractor;
     struct loop_source monitor_ipc, monitor_end, scribe_ipc, scribe_end, extractor_ipc,

@@ -55,7 +55,8 @@ static int take_totals(struct supervision *run, const struct ipc_record *record,
     return 0;
 }
 
-/* Totals that do not come make the run infra; see verdict.c. */
+/* Totals that do not come make the run infra; see verdict.c. Each comes once, so there is an end.
+ */
 void run_scribe_ready(void *context, uint32_t events)
 {
     struct supervision *run = context;
@@ -179,27 +180,33 @@ static int take_extractor_record(
     return keep_entry(run, &entry);
 }
 
-static void extractor_ready(void *context, uint32_t events)
+/* As take_records() in supervise.c: a bounded number; true when there may be more. */
+static bool take_entries(struct supervision *run)
 {
-    struct supervision *run = context;
     struct ipc_record record;
 
-    (void)events;
-    while (run->extractor_ipc.fd >= 0) {
+    for (int i = 0; i < RUN_RECORDS_MAX && run->extractor_ipc.fd >= 0; i++) {
         struct err err = ERR_INIT;
         int count = ipc_receive(run->extractor.ipc, &record, &err);
 
         if (count < 0 && err.errnum == EAGAIN)
-            return;
+            return false;
         if (count > 0 && take_extractor_record(run, &record, &err) == 0)
             continue;
         loop_remove(&run->loop, &run->extractor_ipc);
         if (count == 0)
-            return;
+            return false;
         run->outcome->has_extracted = false;
         text_copy(run->outcome->extractor_end, sizeof(run->outcome->extractor_end), err.text);
         child_kill(&run->extractor);
     }
+    return run->extractor_ipc.fd >= 0;
+}
+
+static void extractor_ready(void *context, uint32_t events)
+{
+    (void)events;
+    (void)take_entries(context); /* what is left makes the fd ready again */
 }
 
 static void extractor_ended(void *context, uint32_t events)
@@ -207,7 +214,9 @@ static void extractor_ended(void *context, uint32_t events)
     struct supervision *run = context;
     struct outcome *outcome = run->outcome;
 
-    extractor_ready(run, events);
+    (void)events;
+    for (int turn = 0; turn < RUN_LAST_TURNS_MAX && take_entries(run); turn++)
+        continue;
     loop_remove(&run->loop, &run->extractor_ipc);
     loop_remove(&run->loop, &run->extractor_end);
     child_reap(&run->extractor);

@@ -5,6 +5,12 @@
 
 #include "supervisor/supervise.h"
 
+/* How many records of one child are taken before deadlines and other children get their turn. */
+enum { RUN_RECORDS_MAX = 64 };
+
+/* How many such turns are taken for what a dead child left behind: more than a socket holds. */
+enum { RUN_LAST_TURNS_MAX = 64 };
+
 /* Enter STATE and arm its deadline. */
 void run_enter(struct supervision *run, enum run_state state);
 /* Note the time of MOMENT, once. */

@@ -170,6 +170,8 @@ _Noreturn static void be_monitor(void)
     }
     running.mono_ns = script_is("past") ? 1 : clock_mono_ns();
     ipc_send_running(IPC_FD, &running, &err);
+    if (script_is("repeat"))
+        ipc_send_running(IPC_FD, &running, &err);
     if (script_is("early"))
         say_exited(0, 0);
     say_hello();
@@ -236,6 +238,14 @@ _Noreturn static void be_extractor(void)
     mkdirat(EXTRACTOR_FD_OUT, "dir", 0755);
     symlinkat("/etc", EXTRACTOR_FD_OUT, "dir/link");
     ipc_send_entry(IPC_FD, &entry, &err);
+    if (setup.max_files == EXTRACTOR_NEVER_ENDS) {
+        /* Several, so that there is always something to read; they end with the channel. */
+        for (int i = 0; i < 3; i++)
+            (void)!fork();
+        while (ipc_send_entry(IPC_FD, &entry, &err) == 0)
+            continue;
+        exit(0);
+    }
     if (setup.max_files == EXTRACTOR_CRASHES)
         abort();
     if (setup.max_files == EXTRACTOR_REFUSES)

@@ -13,6 +13,7 @@ enum {
     EXTRACTOR_REFUSES = 666,   /* as ipc_extract.max_files */
     EXTRACTOR_CRASHES = 667,
     EXTRACTOR_REPEATS_ITSELF = 668,
+    EXTRACTOR_NEVER_ENDS = 669, /* sends entries until it is killed */
 };
 
 /* If NAME is a child's, be that child and exit. */

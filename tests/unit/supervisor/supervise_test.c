@@ -227,9 +227,9 @@ static void a_second_signal_kills(void **state)
 
 static void a_monitor_that_fails_is_infra(void **state)
 {
-    static const char *const scripts[] = {"crash", "early", "past", "disk"};
+    static const char *const scripts[] = {"crash", "early", "past", "disk", "repeat"};
 
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 5; i++) {
         supervise_script(scripts[i]);
         assert_verdict("infra", 125);
         tear_down(state);
@@ -283,6 +283,29 @@ static void refused_artifacts_are_removed(void **state)
     }
 }
 
+/* A child that sends as fast as it can must not keep a signal (or a deadline) from being seen. */
+static void an_extractor_that_never_ends_is_killed(void **state)
+{
+    pid_t self = getpid(), killer;
+
+    (void)state;
+    text_list_add(&config.collect, "x");
+    config.artifacts_files = EXTRACTOR_NEVER_ENDS;
+    killer = fork();
+    if (killer == 0) {
+        usleep(700 * 1000);
+        kill(self, SIGTERM);
+        usleep(100 * 1000);
+        kill(self, SIGTERM);
+        _exit(0);
+    }
+    supervise_script("ok");
+    assert_int_equal(waitpid(killer, NULL, 0), killer);
+    assert_string_equal(outcome.extractor_end, "vmrun-extractor was killed by signal 9 (Killed)");
+    assert_true(outcome.artifacts_dropped > 0);
+    assert_false(output_has(".artifacts.partial"));
+}
+
 /* The reader of our stdout takes nothing until the run is over. */
 static void a_reader_that_stands_still_does_not_hold_up_the_run(void **state)
 {
@@ -320,14 +343,18 @@ static void a_reader_that_stands_still_does_not_hold_up_the_run(void **state)
 static void stdin_comes_from_a_file_and_ends(void **state)
 {
     char bytes[100001];
+    int saved = dup(STDOUT_FILENO);
 
     (void)state;
+    assert_int_equal(dup2(plan.kvm_fd, STDOUT_FILENO), STDOUT_FILENO); /* /dev/null */
     memset(bytes, '\n', sizeof(bytes));
     plan.stdin_fd = memfd_create("stdin", 0);
     assert_int_equal(fd_write_all(plan.stdin_fd, bytes, sizeof(bytes)), 0);
     assert_int_equal(lseek(plan.stdin_fd, 0, SEEK_SET), 0);
     config.stdin_kind = STDIN_FILE;
     supervise_script("cat");
+    assert_int_equal(dup2(saved, STDOUT_FILENO), STDOUT_FILENO);
+    close(saved);
     assert_verdict("ok", 0);
     assert_true(outcome.totals[STREAM_STDOUT].total_bytes == sizeof(bytes));
 }
@@ -347,6 +374,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_scribe_that_fails_is_infra),
     TEST(artifacts_are_published_by_a_rename),
     TEST(refused_artifacts_are_removed),
+    TEST(an_extractor_that_never_ends_is_killed),
     TEST(a_reader_that_stands_still_does_not_hold_up_the_run),
     TEST(stdin_comes_from_a_file_and_ends),
 };
