@@ -56,6 +56,14 @@ load e2e.bash
     (($(stat -c %s "$T/out/stdout") <= 65536))
 }
 
+@test "stdin, stdout and stderr may be closed" {
+    task 'echo hello'
+    status=0
+    "$VMRUN" --config "$T/task.ini" <&- >&- 2>&- || status=$?
+    expect ok 0
+    [[ $(cat "$T/out/stdout") == hello ]]
+}
+
 @test "stdin: bytes arrive, and end of file too" {
     head -c 200000 /dev/urandom >"$T/in"
     task 'sha256sum' 'stdin = inherit'

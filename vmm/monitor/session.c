@@ -103,12 +103,13 @@ static void session_progress(
     }
     if (result < 0) {
         session_broken(session, err.text);
-    } else if (session->phase != due) {
+    } else if (session->phase != due || (kind == IPC_STARTED && session->started)) {
         session_broken(session, "a message came out of order");
     } else if (ipc_send_wire(session->ipc_fd, kind, payload, header->length, &err) < 0) {
         session_end(session, IPC_END_HOST, err.text);
     } else {
         session->phase = next;
+        session->started |= kind == IPC_STARTED;
     }
 }
 

@@ -40,6 +40,7 @@ struct session {
     int ipc_fd;
     struct vsock *vsock;
     enum session_phase phase;
+    bool started; /* STARTED has come; a task that cannot be set up has none */
     /* The session is over, with this end; called once. */
     void (*ended)(void *context, const struct ipc_ended *ended);
     void *context;

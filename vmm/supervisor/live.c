@@ -111,9 +111,14 @@ static void live_in_ready(void *context, uint32_t events)
         return;
     }
     live_take(live, chunk, 0);
+    live_end_input(live);
+    live->changed(live->context);
+}
+
+void live_end_input(struct live *live)
+{
     loop_remove(live->loop, &live->in);
     fd_close(&live->in_fd);
-    live->changed(live->context);
 }
 
 int live_start(struct live *live, struct loop *loop, int in_fd, struct sink sink, int spool_fd,

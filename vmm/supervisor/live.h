@@ -40,6 +40,8 @@ struct live {
 int live_start(struct live *live, struct loop *loop, int in_fd, struct sink sink, int spool_fd,
     uint64_t limit_bytes, struct err *err);
 void live_stop(struct live *live);
+/* Take nothing more from the scribe. */
+void live_end_input(struct live *live);
 
 /* The scribe's end is closed and everything of it was taken or spooled. */
 bool live_input_ended(const struct live *live);

@@ -4,17 +4,29 @@
  * only file that prints errors. A run, in order: options.c, config.c, plan.c, disks.c, supervise.c,
  * verdict.c, result.c; task.c calls them.
  */
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "supervisor/doctor.h"
 #include "supervisor/options.h"
 #include "supervisor/task.h"
 #include "supervisor/verdict.h"
 #include "supervisor/version.h"
 
+/* How long a reader of stderr that stands still is waited for, with each line. */
+enum { SAY_WAIT_MS = 500 };
+
+/* The line is dropped rather than the run held up: it has deadlines to keep. */
 static void say(const char *text)
 {
+    struct pollfd wait = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    if (poll(&wait, 1, SAY_WAIT_MS) == 0)
+        return;
     fprintf(stderr, "vmrun: %s\n", text);
 }
 
@@ -35,15 +47,32 @@ static int run_command(const struct options *options, uint64_t began_ns, struct 
     return task_run(options, began_ns, errors, options->quiet ? NULL : say);
 }
 
+/*
+ * Whoever started us may have closed some of 0, 1 and 2: a file of the run that got such a number
+ * would be taken for our stdin, written to as our stdout, and lost to the children.
+ */
+static int fill_standard_fds(struct err *err)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd < 0)
+        return err_sys(err, "cannot open /dev/null");
+    fd_close(&fd);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t began_ns = clock_mono_ns();
     struct text_list errors = {0};
-    struct options options;
+    struct options options = {0};
     struct err err = ERR_INIT;
     int code = VERDICT_EXIT_VMRUN;
 
-    if (options_parse(&options, argc, argv, &err) < 0)
+    if (fill_standard_fds(&err) < 0 || options_parse(&options, argc, argv, &err) < 0)
         text_list_add(&errors, err.text);
     else
         code = run_command(&options, began_ns, &errors);

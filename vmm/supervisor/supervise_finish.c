@@ -111,6 +111,11 @@ void run_scribe_overdue(struct supervision *run)
             "vmrun-scribe did not finish in time");
     }
     child_kill(&run->scribe);
+    /* Its end is not enough: what it may have started could still hold the pipes. */
+    for (int i = 0; i < 2; i++)
+        live_end_input(&run->live[i]);
+    if (run->scribe_end.fd < 0)
+        start_extractor(run);
 }
 
 /* ---- extractor ------------------------------------------------------------------------------- */

@@ -289,6 +289,24 @@ static void hello_comes_once(void **state)
     ended_with(IPC_END_PROTOCOL);
 }
 
+static void started_comes_once(void **state)
+{
+    const struct wire_started started = {.setup_ns = 1};
+    uint8_t bytes[64];
+    size_t size = wire_put_started(bytes, sizeof(bytes), &started);
+
+    (void)state;
+    start(false);
+    dial_all();
+    say_hello();
+    due(IPC_HELLO);
+    guest_sends(WIRE_PORT_CONTROL, bytes, size);
+    due(IPC_STARTED);
+    assert_false(t.ended);
+    guest_sends(WIRE_PORT_CONTROL, bytes, size);
+    ended_with(IPC_END_PROTOCOL);
+}
+
 static void exported_comes_after_exited(void **state)
 {
     (void)state;
@@ -459,6 +477,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(streams_are_accepted_once_and_early_and_from_privileged_ports),
     cmocka_unit_test(hello_needs_all_streams),
     cmocka_unit_test(hello_comes_once),
+    cmocka_unit_test(started_comes_once),
     cmocka_unit_test(exported_comes_after_exited),
     cmocka_unit_test(exited_comes_after_hello_and_once),
     cmocka_unit_test(exported_comes_after_the_output),

@@ -10,7 +10,8 @@
 enum {
     SCRIBE_DIES_AT_ONCE = 666, /* as ipc_scribe.cap_bytes[0] */
     SCRIBE_SAYS_NOTHING = 667, /* copies, but sends no totals */
-    EXTRACTOR_REFUSES = 666,   /* as ipc_extract.max_files */
+    SCRIBE_LEAVES_A_CHILD = 668,
+    EXTRACTOR_REFUSES = 666, /* as ipc_extract.max_files */
     EXTRACTOR_CRASHES = 667,
     EXTRACTOR_REPEATS_ITSELF = 668,
     EXTRACTOR_NEVER_ENDS = 669, /* sends entries until it is killed */

@@ -247,6 +247,11 @@ static void a_scribe_that_fails_is_infra(void **state)
     config.stdout_bytes = SCRIBE_SAYS_NOTHING;
     supervise_script("ok");
     assert_verdict("infra", 125);
+    tear_down(state);
+    set_up(state);
+    config.stdout_bytes = SCRIBE_LEAVES_A_CHILD;
+    supervise_script("ok");
+    assert_verdict("infra", 125);
 }
 
 static void artifacts_are_published_by_a_rename(void **state)
