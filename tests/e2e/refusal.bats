@@ -39,6 +39,13 @@ END
     refused 'task\.ini:4:.*hostnam.*hostname'
 }
 
+@test "a file that is no task file does not fill the screen" {
+    yes '[' | head -n 100000 >"$T/task.ini"
+    run_task
+    [[ $status == 125 && $(wc -l <"$T/stderr") == 31 ]]
+    grep -q 'task.ini:1: ' "$T/stderr"
+}
+
 @test "a missing required key is named" {
     printf '[task]\nname = t\n' >"$T/task.ini"
     run_task

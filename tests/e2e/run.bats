@@ -64,6 +64,20 @@ load e2e.bash
     [[ $(cat "$T/out/stdout") == hello ]]
 }
 
+@test "a caller that ignores SIGCHLD and SIGHUP changes nothing" {
+    task 'sh -c "sleep 2; exit 3"'
+    (trap '' CHLD HUP && exec "$VMRUN" --config "$T/task.ini" 2>"$T/stderr") &
+    for ((i = 0; i < 100; i++)); do
+        [[ -e $T/out/stdout ]] && break
+        sleep 0.1
+    done
+    kill -HUP $!
+    status=0
+    wait $! || status=$?
+    expect nonzero 3
+    [[ $(result '.host_measured.monitor_cpu_ms > 0') == true ]]
+}
+
 @test "stdin: bytes arrive, and end of file too" {
     head -c 200000 /dev/urandom >"$T/in"
     task 'sha256sum' 'stdin = inherit'

@@ -197,7 +197,8 @@ struct ipc_entry {
     uint32_t mode;                    /* FILE, DIR: the mode that the guest claims; SKIPPED: 0 */
     uint64_t size;                    /* FILE: bytes */
     uint8_t sha256[IPC_DIGEST_BYTES]; /* FILE */
-    char reason[32];                  /* SKIPPED: why, one of our own words */
+    /* SKIPPED: why, one of our own words; else what replaces the last component of NAME, or "" */
+    char reason[32];
     uint32_t name_bytes;
     uint8_t name[IPC_NAME_MAX_BYTES];
 };

@@ -6,6 +6,7 @@
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@
 /* How long a reader of stderr that stands still is waited for, with each line. */
 enum { SAY_WAIT_MS = 500 };
 
+enum { ERRORS_SHOWN_MAX = 30 };
+
 /* The line is dropped rather than the run held up: it has deadlines to keep. */
 static void say(const char *text)
 {
@@ -28,6 +31,19 @@ static void say(const char *text)
     if (poll(&wait, 1, SAY_WAIT_MS) == 0)
         return;
     fprintf(stderr, "vmrun: %s\n", text);
+}
+
+/* A file that is no task file has an error in every line. */
+static void say_errors(const struct text_list *errors)
+{
+    char rest[64];
+
+    for (size_t i = 0; i < errors->count && i < ERRORS_SHOWN_MAX; i++)
+        say(errors->items[i]);
+    if (errors->count <= ERRORS_SHOWN_MAX)
+        return;
+    snprintf(rest, sizeof(rest), "%zu more errors are not shown", errors->count - ERRORS_SHOWN_MAX);
+    say(rest);
 }
 
 static int run_command(const struct options *options, uint64_t began_ns, struct text_list *errors)
@@ -72,12 +88,12 @@ int main(int argc, char **argv)
     struct err err = ERR_INIT;
     int code = VERDICT_EXIT_VMRUN;
 
+    signal(SIGCHLD, SIG_DFL); /* ignored, as a caller may leave it, children have no status */
     if (fill_standard_fds(&err) < 0 || options_parse(&options, argc, argv, &err) < 0)
         text_list_add(&errors, err.text);
     else
         code = run_command(&options, began_ns, &errors);
-    for (size_t i = 0; i < errors.count; i++)
-        say(errors.items[i]);
+    say_errors(&errors);
     text_list_free(&errors);
     options_free(&options);
     return code;

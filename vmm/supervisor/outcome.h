@@ -72,8 +72,7 @@ struct outcome {
     struct ipc_stream_totals totals[STREAM_COUNT];
     struct outcome_artifact *artifacts;
     size_t artifact_count;
-    size_t artifacts_dropped; /* records beyond the limit */
-    bool extracted_due;       /* the extractor was to run */
+    bool extracted_due; /* the extractor was to run */
     bool has_extracted;
     struct ipc_extracted extracted;
     char extractor_end[128]; /* how it ended, when it did not finish */

@@ -35,17 +35,36 @@ static int make_directories(char *path, struct err *err)
     return 0;
 }
 
+/* The rename that publishes a result takes the mark away, so a run that is over is looked for too.
+ */
+static int output_claim(int fd, const char *path, struct err *err)
+{
+    AUTO_FD int mark = openat(
+        fd, OUTPUT_RESULT_PARTIAL, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+
+    if (mark < 0 && errno != EEXIST)
+        return err_sys(err, "cannot write to the output directory %s", path);
+    if (mark >= 0 && faccessat(fd, OUTPUT_RESULT, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+        return 0;
+    if (mark >= 0)
+        unlinkat(fd, OUTPUT_RESULT_PARTIAL, 0);
+    return err_set(
+        err, "output directory %s: another run has it; name another with --output", path);
+}
+
 int output_create(const char *path, struct err *err)
 {
     AUTO_FREE char *parts = text_clone(path, strlen(path));
-    int fd;
+    AUTO_FD int fd = -1;
 
     if (make_directories(parts, err) < 0)
         return -1;
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_sys(err, "cannot open the output directory %s", path);
-    return fd;
+    if (output_claim(fd, path, err) < 0)
+        return -1;
+    return fd_take(&fd);
 }
 
 int output_create_file(int output_fd, const char *name, struct err *err)

@@ -5,7 +5,14 @@
 
 #include "base/err.h"
 
-/* Make PATH and what is missing above it; it may exist when it is empty. Returns the fd or -1. */
+/* The result while it is written; from the start on it marks the directory as a run's. */
+#define OUTPUT_RESULT_PARTIAL ".result.json.partial"
+#define OUTPUT_RESULT         "result.json"
+
+/*
+ * Make PATH and what is missing above it; it may exist when it is empty. Only one run gets it: of
+ * two that found it empty the second is refused. Returns the fd or -1.
+ */
 int output_create(const char *path, struct err *err);
 
 /* A new empty file NAME in it, read-write. */

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "supervisor/output_dir.h"
 #include "supervisor/result_parts.h"
 #include "supervisor/version.h"
 
@@ -168,12 +169,12 @@ char *result_text(
 
 int result_write(int output_fd, const char *text, struct err *err)
 {
-    AUTO_FD int fd = openat(output_fd, ".result.json.partial",
-        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    AUTO_FD int fd = openat(output_fd, OUTPUT_RESULT_PARTIAL,
+        O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
 
     if (fd < 0 || fd_write_all(fd, text, strlen(text)) < 0 || fsync(fd) < 0)
         return err_sys(err, "cannot write result.json");
-    if (renameat(output_fd, ".result.json.partial", output_fd, "result.json") < 0 ||
+    if (renameat(output_fd, OUTPUT_RESULT_PARTIAL, output_fd, OUTPUT_RESULT) < 0 ||
         fsync(output_fd) < 0)
         return err_sys(err, "cannot publish result.json");
     return 0;

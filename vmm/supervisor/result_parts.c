@@ -168,6 +168,7 @@ json_t *result_artifacts(const struct config *config, const struct outcome *outc
     json_t *object = json_object();
     json_t *list = json_array();
     json_t *skipped = json_array();
+    uint64_t listed, skips = outcome->extracted.skipped;
 
     for (size_t i = 0; i < outcome->artifact_count; i++) {
         const struct outcome_artifact *artifact = &outcome->artifacts[i];
@@ -180,6 +181,9 @@ json_t *result_artifacts(const struct config *config, const struct outcome *outc
             json_array_append_new(skipped, entry);
             continue;
         }
+        /* Instead of the last component of the path, where that could not be a name here. */
+        if (artifact->reason[0])
+            put_bytes(entry, "name_here", artifact->reason, strlen(artifact->reason));
         put_text(entry, "kind", artifact->kind == ENTRY_FILE ? "file" : "directory");
         snprintf(mode, sizeof(mode), "%04o", artifact->mode);
         put_text(entry, "claimed_mode", mode);
@@ -195,9 +199,10 @@ json_t *result_artifacts(const struct config *config, const struct outcome *outc
     put_text(object, "status", artifacts_status(config, outcome));
     put_number(object, "files", published ? outcome->extracted.files : 0);
     put_number(object, "bytes", published ? outcome->extracted.bytes : 0);
+    listed = json_array_size(skipped);
     put(object, "list", list);
     put(object, "skipped", skipped);
-    put_number(object, "unlisted", outcome->artifacts_dropped);
+    put_number(object, "unlisted", skips > listed ? skips - listed : 0);
     return object;
 }
 

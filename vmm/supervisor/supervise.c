@@ -135,7 +135,9 @@ static uint64_t state_duration_ns(const struct supervision *run, enum run_state 
     case STATE_SCRIBE:
         return SCRIBE_GRACE_NS + transfer_ns(config->stdout_bytes + config->stderr_bytes);
     case STATE_EXTRACT:
-        return EXPORT_BASE_NS + transfer_ns(2 * disk_allocated_bytes(run->disks->export_disk));
+        /* Read, written, and hashed: holes are hashed too. */
+        return EXPORT_BASE_NS + transfer_ns(2 * disk_allocated_bytes(run->disks->export_disk) +
+                                            config->artifacts_total_bytes);
     default:
         return 0;
     }
@@ -381,13 +383,16 @@ static void signal_ready(void *context, uint32_t events)
 
 static int listen_to_signals(struct supervision *run, struct err *err)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     sigset_t set;
 
     sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        /* What our caller has us ignore stays ignored: nohup(1), jobs in the background. */
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaddset(&set, numbers[i]);
+    }
     sigaction(SIGPIPE, &ignore, NULL);
     if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
         return err_sys(err, "cannot block signals");

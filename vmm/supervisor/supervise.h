@@ -52,7 +52,8 @@ struct supervision {
 
 /*
  * Run the plan. What goes wrong from here on is part of OUTCOME: there is no error to return.
- * Signals INT, TERM and HUP are blocked from here on and mean: end the run.
+ * Signals INT, TERM and HUP, unless they are ignored, are blocked from here on and mean: end the
+ * run.
  */
 void supervise(struct supervision *run, const struct plan *plan, const struct disks *disks,
     int output_fd, struct outcome *outcome, void (*say)(const char *text));

@@ -11,9 +11,6 @@
 #include "supervisor/output_dir.h"
 #include "supervisor/supervise_internal.h"
 
-/* Skipped paths that are listed; the extractor counts the rest. */
-enum { SKIPPED_LISTED_MAX = 1000 };
-
 /* ---- scribe ---------------------------------------------------------------------------------- */
 
 static void start_extractor(struct supervision *run);
@@ -135,16 +132,11 @@ static void finish_artifacts(struct supervision *run)
     run_enter(run, STATE_DONE);
 }
 
-static int keep_entry(struct supervision *run, const struct ipc_entry *entry)
+static void keep_entry(struct supervision *run, const struct ipc_entry *entry)
 {
     struct outcome *outcome = run->outcome;
-    size_t limit = (size_t)run->plan->config->artifacts_files + SKIPPED_LISTED_MAX;
     struct outcome_artifact *artifact;
 
-    if (outcome->artifact_count >= limit) {
-        outcome->artifacts_dropped++;
-        return 0;
-    }
     if ((outcome->artifact_count & (outcome->artifact_count - 1)) ==
         0) { /* grow at powers of two */
         size_t room = outcome->artifact_count ? 2 * outcome->artifact_count : 1;
@@ -163,13 +155,14 @@ static int keep_entry(struct supervision *run, const struct ipc_entry *entry)
     memcpy(artifact->sha256, entry->sha256, sizeof(artifact->sha256));
     memcpy(artifact->reason, entry->reason, sizeof(artifact->reason));
     memcpy(artifact->name, entry->name, entry->name_bytes);
-    return 0;
 }
 
 static int take_extractor_record(
     struct supervision *run, const struct ipc_record *record, struct err *err)
 {
     struct outcome *outcome = run->outcome;
+    /* As many skipped ones are listed as there may be others; the extractor counts the rest. */
+    uint64_t limit = 2 * run->plan->config->artifacts_files;
     struct ipc_entry entry;
 
     if (outcome->has_extracted)
@@ -180,9 +173,12 @@ static int take_extractor_record(
         outcome->has_extracted = true;
         return 0;
     }
+    if (outcome->artifact_count == limit)
+        return err_set(err, "the extractor reported more entries than it may");
     if (ipc_get_entry(record, &entry, err) < 0)
         return -1;
-    return keep_entry(run, &entry);
+    keep_entry(run, &entry);
+    return 0;
 }
 
 /* As take_records() in supervise.c: a bounded number; true when there may be more. */

