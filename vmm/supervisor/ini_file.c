@@ -56,14 +56,23 @@ static const char *section_problem(const char *line, size_t length)
     return NULL;
 }
 
-/* A ';' that inih, and a reader, would take for the start of a comment. */
-static bool value_has_comment(const char *value, const char *end)
+/* A mark that inih (';') or a reader (either) would take for the start of a comment. */
+static bool is_comment_mark(char c)
+{
+    return c == ';' || c == '#';
+}
+
+/* What is wrong with a value that seems to have a comment behind it; NULL when it has none. */
+static const char *comment_problem(const char *value, const char *end)
 {
     for (const char *at = value; at < end; at++) {
-        if (*at == ';' && (at == value || is_space(at[-1])))
-            return true;
+        if (is_comment_mark(*at) && (at == value || is_space(at[-1])))
+            return *at == ';' ? "a ';' after white space would begin a comment; write \\; to mean "
+                                "the character, or put the comment on a line of its own"
+                              : "a '#' after white space would begin a comment; write \\# to mean "
+                                "the character, or put the comment on a line of its own";
     }
-    return false;
+    return NULL;
 }
 
 static const char *pair_problem(const char *line, size_t length)
@@ -78,10 +87,7 @@ static const char *pair_problem(const char *line, size_t length)
         return "a ':' before the '='; keys cannot hold one";
     if (equals == line)
         return "there is no key before the '='";
-    if (value_has_comment(equals + 1, end))
-        return "a ';' after white space would begin a comment; write \\; to mean the "
-               "character, or put the comment on a line of its own";
-    return NULL;
+    return comment_problem(equals + 1, end);
 }
 
 /* Check one line, without its end. Returns false when it must not reach inih. */
@@ -96,7 +102,7 @@ static bool line_check(struct ini_reading *reading, const char *line, size_t len
         return false;
     if (!problem && first != line)
         problem = "the line is indented; values cannot be continued on another line";
-    if (!problem && (*line == ';' || *line == '#'))
+    if (!problem && is_comment_mark(*line))
         return false;
     while (length > 0 && is_space(line[length - 1]))
         length--;
@@ -155,7 +161,7 @@ static int take_pair(void *context, const char *section, const char *key, const 
 
     must(strlen(value) < sizeof(plain));
     for (const char *at = value; *at; at++) {
-        if (at[0] == '\\' && at[1] == ';' && (at == value || is_space(at[-1])))
+        if (at[0] == '\\' && is_comment_mark(at[1]) && (at == value || is_space(at[-1])))
             at++;
         plain[used++] = *at;
     }

@@ -5,7 +5,8 @@
  * libinih splits lines into names and values. A line reader of ours stands in front of it, because
  * inih on its own cuts or changes text without a word: lines longer than its buffer, indented lines
  * that continue a value, what follows " ;", the first ':' as a separator, anything behind "[name]".
- * Each of these is refused here with its line number.
+ * Each of these is refused here with its line number; so is " #", which inih would keep and whoever
+ * wrote it meant as a comment.
  */
 #ifndef VMM_SUPERVISOR_INI_FILE_H
 #define VMM_SUPERVISOR_INI_FILE_H

@@ -91,6 +91,10 @@ static void a_comment_inside_a_value_is_refused_unless_escaped(void **state)
     assert_string_equal(read_text("[a]\nx = a \\; b;c \\;d\n"), "1[a]2:a.x=a ; b;c ;d|");
     assert_string_equal(read_text("[a]\nx = a\\;b\n"), "1[a]2:a.x=a\\;b|");
     assert_string_equal(read_text("[a]\nx = \\;\n"), "1[a]2:a.x=;|");
+    assert_non_null(strstr(read_text("[a]\nx = 1 # one\n"), "2!a '#' after white space"));
+    assert_non_null(strstr(read_text("[a]\nx =#f00\n"), "2!a '#' after white space"));
+    assert_string_equal(read_text("[a]\nx = a \\# b;c# \\#d\n"), "1[a]2:a.x=a # b;c# #d|");
+    assert_string_equal(read_text("[a]\nx = a\\#b '#'\n"), "1[a]2:a.x=a\\#b '#'|");
 }
 
 static void lines_that_inih_would_bend_are_refused(void **state)
