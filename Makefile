@@ -113,6 +113,17 @@ lab-image:
 
 all: executables guest kernel images
 
+# ---- manual pages ---------------------------------------------------------------------------------
+
+MAN := $(patsubst doc/%.scd,$(BUILD)/man/%,$(wildcard doc/*.scd))
+
+$(BUILD)/man/%: doc/%.scd
+	$(call say,SCDOC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)scdoc <$< >$@.partial && mv $@.partial $@
+
+man: $(MAN)
+
 # ---- running and testing --------------------------------------------------------------------------
 
 deps:
@@ -143,6 +154,7 @@ help:
 	@echo 'make demo        install what is needed, build everything, run the main example'
 	@echo 'make check       the same set-up, then all tests'
 	@echo 'make all         build everything: executables guest kernel images'
+	@echo 'make man         the manual pages, in build/man'
 	@echo 'make doctor      does this host run microVMs? what weakens them?'
 	@echo 'make unit        unit tests only (UNIT=word chooses)'
 	@echo 'make fuzz-replay fuzz targets only (FUZZ=word chooses, FUZZ_SECONDS=10)'
@@ -150,8 +162,8 @@ help:
 	@echo 'make clean       remove what was compiled; distclean: kernel and images too'
 	@echo 'V=1 shows commands; KERNEL_SRC=DIR builds the guest kernel from another tree'
 
-.PHONY: all executables guest kernel images lab-image deps demo check check-long doctor clean \
-        distclean help unit-tap fuzz-tap
+.PHONY: all executables guest kernel images lab-image man deps demo check check-long doctor \
+        clean distclean help unit-tap fuzz-tap
 
 include tests/unit.mk
 
