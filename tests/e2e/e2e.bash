@@ -27,6 +27,16 @@ task() {
 run_task() {
     status=0
     "$VMRUN" --config "$T/task.ini" "$@" >"$T/stdout" 2>"$T/stderr" || status=$?
+    keep_result "$T/out"
+}
+
+# keep_result DIR: keep the result in DIR for tests/docs, where all are checked against the schema.
+keep_result() {
+    local to=$PWD/build/results/e2e
+    [[ -f $1/result.json ]] || return 0
+    mkdir -p "$to"
+    kept=$((${kept:-0} + 1))
+    cp "$1/result.json" "$to/$(basename "$BATS_TEST_FILENAME" .bats)-$BATS_TEST_NUMBER-$kept.json"
 }
 
 # result FILTER: a value out of result.json.

@@ -29,6 +29,24 @@ setup_file() {
     [[ $(cat build/hello/stdout) == "hello from a machine of its own" ]]
 }
 
+# Where no guest can run, vmrun must get as far as that: file, image and inputs were accepted.
+@test "the task of README.md works as it is pasted" {
+    rm -rf build/readme
+    mkdir -p build/readme/a/b
+    cp tools/examples/csv-chart/{chart.py,weather.csv} build/readme/a/b/
+    sed -n '/^```ini$/,/^```$/{/^```/!p}' README.md >build/readme/a/b/task.ini
+    sed -i 's|\.\./\.\./\.\./build/images|../../../images|' build/readme/a/b/task.ini
+    run build/bin/vmrun --config build/readme/a/b/task.ini --output build/readme/out
+    echo "$output"
+    if [[ $WHERE == host ]]; then
+        [ "$status" -eq 0 ]
+        [[ -s build/readme/out/artifacts/chart.png ]]
+    else
+        [ "$status" -eq 125 ]
+        [[ $output =~ ^"vmrun: "("this host's KVM"|/dev/kvm) && ! -e build/readme/out ]]
+    fi
+}
+
 @test "vmrun --help and --version work, and doctor says PASS or FAIL with a remedy" {
     build/bin/vmrun --help | grep -q -- '--config'
     build/bin/vmrun --version | grep -q '^vmrun '

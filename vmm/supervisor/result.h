@@ -2,8 +2,10 @@
 /*
  * result.h: the last stage: result.json, schema "vmrun.result/1" (supervisor).
  *
- * Every field is always there, null when there is nothing to say. What guest and children claim
- * stands under "guest_claims" and "monitor_claims", what the host measured under "host_measured".
+ * doc/result.schema.json describes every field. All are always there, null when there is nothing to
+ * say; but for what the guest has not said, which guest_claims leaves out. What guest and children
+ * claim stands under "guest_claims" and "monitor_claims", what the host measured under
+ * "host_measured".
  */
 #ifndef VMM_SUPERVISOR_RESULT_H
 #define VMM_SUPERVISOR_RESULT_H

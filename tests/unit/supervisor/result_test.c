@@ -5,6 +5,7 @@
 /* result_test.c: result.json has every field whatever happened, and hostile bytes stay bytes. */
 #include <fcntl.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "supervisor/result.h"
 #include "tests/unit/unit.h"
 
@@ -41,10 +43,26 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* Keep the text for tests/docs, where it is checked against the schema. */
+static void keep(const char *text)
+{
+    static unsigned count;
+    AUTO_FREE char *path = text_format("build/results/unit/%u.json", ++count);
+    FILE *file;
+
+    mkdir("build/results", 0777);
+    mkdir("build/results/unit", 0777);
+    file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
 static void make(void)
 {
     AUTO_FREE char *text = result_text(&plan, &outcome, &verdict);
 
+    keep(text);
     json_decref(json);
     json = json_loads(text, 0, NULL);
     assert_non_null(json);
@@ -154,6 +172,51 @@ static void names_from_the_guest_are_text_or_base64(void **state)
     assert_int_equal(json_array_size(at("artifacts.list")), 0);
 }
 
+/* A run in which everything was said, seen and kept; tests/docs looks for every field in it. */
+static void everything_at_once(void **state)
+{
+    uint8_t file[] = "out/chart.png", broken[] = "out/\xff", gone[] = "gone", dots[] = "out/..\n";
+    struct outcome_artifact artifacts[] = {
+        {.kind = ENTRY_DIR, .mode = 0755, .name = file, .name_bytes = 3},
+        {.kind = ENTRY_FILE, .mode = 0644, .size = 7, .name = file, .name_bytes = 13},
+        {.kind = ENTRY_FILE, .mode = 0600, .name = broken, .name_bytes = 5},
+        {.kind = ENTRY_SKIPPED, .reason = "missing", .name = gone, .name_bytes = 4},
+        {.kind = ENTRY_SKIPPED, .reason = "\x1b[", .name = dots, .name_bytes = 7}};
+
+    (void)state;
+    text_list_add(&config.collect, "out");
+    plan.console = plan.image_digest_known = true;
+    outcome.artifacts = artifacts;
+    outcome.artifact_count = 5;
+    outcome.has_extracted = outcome.extracted_due = true;
+    outcome.extracted = (struct ipc_extracted){.status = EXTRACT_PARTIAL, .files = 2, .bytes = 7};
+    outcome.has_hello = outcome.has_started = outcome.has_exited = true;
+    outcome.has_exported = outcome.has_ended = outcome.monitor_reaped = true;
+    outcome.hello = (struct wire_hello){.cpu_count = 1, .memory_bytes = 1, .release = "6.1\xff"};
+    outcome.started.controls = UINT64_MAX;
+    outcome.monitor_own_rss_bytes = 1;
+    for (int i = 0; i < MOMENT_COUNT; i++)
+        outcome.moments_ns[i] = (uint64_t)(i + 1) * NS_PER_MS;
+    for (int i = 0; i < STREAM_COUNT; i++)
+        outcome.has_totals[i] = true;
+    verdict = (struct verdict){.status = "limit",
+        .limit = "wall",
+        .limits_hit = {"wall"},
+        .limit_count = 1,
+        .has_exit_code = true,
+        .reason = "r",
+        .code = 124};
+    make();
+    assert_string_equal(json_string_value(at("versions.guest_kernel_claimed_base64")), "Ni4x/w==");
+    assert_string_equal(json_string_value(at("streams.console.file")), "console");
+    assert_int_equal(json_integer_value(at("artifacts.files")), 2);
+    assert_int_equal(json_array_size(at("artifacts.list")), 3);
+    assert_string_equal(json_string_value(at("artifacts.skipped.1.reason_base64")), "G1s=");
+    assert_int_equal(json_array_size(at("controls_active.claimed_by_guest")), 10);
+    assert_true(json_real_value(at("time.total_ms")) > 7.9);
+    plan.console = plan.image_digest_known = false;
+}
+
 static void the_file_appears_whole_and_once(void **state)
 {
     char root[] = "/tmp/result_test.XXXXXX", read_back[8] = "";
@@ -181,6 +244,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(fields_are_null_when_nothing_happened, set_up, tear_down),
     cmocka_unit_test_setup_teardown(a_verdict_comes_with_its_numbers, set_up, tear_down),
     cmocka_unit_test_setup_teardown(names_from_the_guest_are_text_or_base64, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(everything_at_once, set_up, tear_down),
     cmocka_unit_test_setup_teardown(the_file_appears_whole_and_once, set_up, tear_down),
 };
 
