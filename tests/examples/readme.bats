@@ -43,7 +43,7 @@ setup_file() {
         [[ -s build/readme/out/artifacts/chart.png ]]
     else
         [ "$status" -eq 125 ]
-        [[ $output =~ ^"vmrun: "("this host's KVM"|/dev/kvm) && ! -e build/readme/out ]]
+        [[ ${#lines[@]} == 1 && $output == "vmrun: "*@(KVM|/dev/kvm)* && ! -e build/readme/out ]]
     fi
 }
 
