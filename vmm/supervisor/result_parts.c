@@ -183,7 +183,7 @@ json_t *result_artifacts(const struct config *config, const struct outcome *outc
         }
         /* Instead of the last component of the path, where that could not be a name here. */
         if (artifact->reason[0])
-            put_bytes(entry, "name_here", artifact->reason, strlen(artifact->reason));
+            put_text(entry, "name_here", artifact->reason);
         put_text(entry, "kind", artifact->kind == ENTRY_FILE ? "file" : "directory");
         snprintf(mode, sizeof(mode), "%04o", artifact->mode);
         put_text(entry, "claimed_mode", mode);
