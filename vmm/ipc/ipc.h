@@ -52,6 +52,8 @@ enum ipc_fd {
 
     EXTRACTOR_FD_DISK = 4, /* the export disk, reopened read-only */
     EXTRACTOR_FD_OUT = 5,  /* directory: files are created beneath it */
+
+    CHILD_FD_LOCK = 24, /* of every child: a share of the run's lock; never used, only held */
 };
 
 enum ipc_stream {

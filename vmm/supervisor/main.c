@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "supervisor/doctor.h"
+#include "supervisor/gc.h"
 #include "supervisor/options.h"
 #include "supervisor/task.h"
 #include "supervisor/verdict.h"
@@ -46,6 +47,21 @@ static void say_errors(const struct text_list *errors)
     say(rest);
 }
 
+static void say_nothing(const char *text)
+{
+    (void)text;
+}
+
+static int run_gc(const struct options *options, struct text_list *errors)
+{
+    struct gc_request request = {.dry_run = options->dry_run,
+        .verbose = options->verbose,
+        .files_max = GC_FILES_MAX,
+        .say = options->quiet ? say_nothing : say};
+
+    return gc_run(&request, errors);
+}
+
 static int run_command(const struct options *options, uint64_t began_ns, struct text_list *errors)
 {
     switch (options->command) {
@@ -57,6 +73,8 @@ static int run_command(const struct options *options, uint64_t began_ns, struct 
         return 0;
     case COMMAND_DOCTOR:
         return doctor_run(options->json, options->quiet, stdout);
+    case COMMAND_GC:
+        return run_gc(options, errors);
     case COMMAND_RUN:
         break;
     }

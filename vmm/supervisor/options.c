@@ -3,6 +3,7 @@
 #include "supervisor/options.h"
 
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "supervisor/nearest.h"
@@ -12,26 +13,36 @@ const char options_help[] =
     "\n"
     "  vmrun --config tools/examples/hello/task.ini\n"
     "  vmrun --config task.ini --output results --set limits.wall=5m\n"
+    "  vmrun --jobs 4 --config a.ini --config b.ini --output results\n"
     "  vmrun doctor\n"
     "\n"
     "Usage: vmrun --config FILE [OPTION]...\n"
+    "       vmrun --config FILE --config FILE... [--jobs N] [OPTION]...\n"
     "       vmrun doctor [--json] [-q]\n"
+    "       vmrun gc [--dry-run] [-q] [-v]    remove what killed runs left\n"
     "\n"
-    "  -c, --config FILE        the task; see tools/examples\n"
-    "  -o, --output DIR         where the results go: a new or empty directory\n"
+    "  -c, --config FILE        the task; see tools/examples. Given several times, each is a run\n"
+    "                           of its own\n"
+    "  -o, --output DIR         where the results go: a new or empty directory; with several\n"
+    "                           tasks DIR/NAME for each\n"
+    "  -j, --jobs N             several tasks: run at most N at once (default: one per processor)\n"
     "  -s, --set SECTION.KEY=V  replace a value of the task; can be repeated\n"
     "      --console            record the guest kernel's console as well (slower)\n"
     "  -q, --quiet              only the task's output and errors\n"
     "  -v, --verbose            also what happens when\n"
+    "  -n, --dry-run            gc: only say what would be removed\n"
     "      --json               doctor: its report as JSON\n"
     "      --version            print the version\n"
     "  -h, --help               print this\n"
     "\n"
     "The exit code is the task's own; 124: time limit; 125: vmrun or the guest failed; 126, 127:\n"
     "the command cannot be executed, was not found; 128+N: signal N, 137 also for memory.\n"
-    "result.json in the output directory says which.\n";
+    "result.json in the output directory says which.\n"
+    "Several tasks: 0 when all ended with 0, else the code of the first that did not, in the "
+    "order\n"
+    "of the command line; 128+N when signal N cancelled them.\n";
 
-enum { OPTION_CONSOLE = 256, OPTION_VERSION, OPTION_JSON, OPTION_DOCTOR };
+enum { OPTION_CONSOLE = 256, OPTION_VERSION, OPTION_JSON, OPTION_DOCTOR, OPTION_MEMBER };
 
 static const struct option long_options[] = {
     {"config", required_argument, NULL, 'c'},
@@ -44,6 +55,9 @@ static const struct option long_options[] = {
     {"version", no_argument, NULL, OPTION_VERSION},
     {"doctor", no_argument, NULL, OPTION_DOCTOR},
     {"help", no_argument, NULL, 'h'},
+    {"jobs", required_argument, NULL, 'j'},
+    {"dry-run", no_argument, NULL, 'n'},
+    {"batch-member", no_argument, NULL, OPTION_MEMBER}, /* between vmrun and itself */
     {NULL, 0, NULL, 0},
 };
 
@@ -63,13 +77,25 @@ static int option_err(int code, char **argv, struct err *err)
         near ? near : "see vmrun --help", near ? "?" : "");
 }
 
+static int option_take_jobs(struct options *options, struct err *err)
+{
+    char *end;
+    unsigned long jobs = strtoul(optarg, &end, 10);
+
+    if (optarg[0] < '0' || optarg[0] > '9' || *end || jobs < 1 || jobs > OPTIONS_JOBS_MAX)
+        return err_set(
+            err, "--jobs %s: it must be a number from 1 to %d", optarg, OPTIONS_JOBS_MAX);
+    options->jobs = (unsigned)jobs;
+    return 0;
+}
+
 static int option_take(struct options *options, int code, char **argv, struct err *err)
 {
     switch (code) {
     case 'c':
-        if (options->config)
-            return err_set(err, "--config: give one task file");
-        options->config = optarg;
+        if (!options->config)
+            options->config = optarg;
+        text_list_add(&options->configs, optarg);
         return 0;
     case 'o':
         if (options->output || optarg[0] == '\0')
@@ -100,9 +126,32 @@ static int option_take(struct options *options, int code, char **argv, struct er
     case OPTION_DOCTOR:
         options->command = COMMAND_DOCTOR;
         return 0;
+    case 'j':
+        return option_take_jobs(options, err);
+    case 'n':
+        options->dry_run = true;
+        return 0;
+    case OPTION_MEMBER:
+        options->member = true;
+        return 0;
     default:
         return option_err(code, argv, err);
     }
+}
+
+static int options_check(const struct options *options, struct err *err)
+{
+    if (options->json && options->command == COMMAND_RUN)
+        return err_set(err, "--json: it belongs to vmrun doctor");
+    if (options->dry_run && options->command == COMMAND_RUN)
+        return err_set(err, "--dry-run: it belongs to vmrun gc");
+    if (options->command == COMMAND_RUN && !options->config)
+        return err_set(err, "which task? Name it with --config FILE; see vmrun --help");
+    if (options->configs.count > 1)
+        return err_set(err, "--config: give one task file");
+    if (options->quiet && options->verbose)
+        return err_set(err, "--quiet and --verbose: use one of them");
+    return 0;
 }
 
 int options_parse(struct options *options, int argc, char **argv, struct err *err)
@@ -112,27 +161,25 @@ int options_parse(struct options *options, int argc, char **argv, struct err *er
     *options = (struct options){.command = COMMAND_RUN};
     opterr = 0;
     optind = 1;
-    while ((code = getopt_long(argc, argv, ":c:o:s:qvh", long_options, NULL)) != -1) {
+    while ((code = getopt_long(argc, argv, ":c:o:s:j:nqvh", long_options, NULL)) != -1) {
         if (option_take(options, code, argv, err) < 0)
             return -1;
     }
     if (optind < argc && strcmp(argv[optind], "doctor") == 0) {
         options->command = COMMAND_DOCTOR;
         optind++;
+    } else if (optind < argc && strcmp(argv[optind], "gc") == 0) {
+        options->command = COMMAND_GC;
+        optind++;
     }
     if (optind < argc)
         return err_set(err, "%s: unexpected argument; a task is named with --config %s",
             argv[optind], argv[optind]);
-    if (options->json && options->command == COMMAND_RUN)
-        return err_set(err, "--json: it belongs to vmrun doctor");
-    if (options->command == COMMAND_RUN && !options->config)
-        return err_set(err, "which task? Name it with --config FILE; see vmrun --help");
-    if (options->quiet && options->verbose)
-        return err_set(err, "--quiet and --verbose: use one of them");
-    return 0;
+    return options_check(options, err);
 }
 
 void options_free(struct options *options)
 {
     text_list_free(&options->sets);
+    text_list_free(&options->configs);
 }

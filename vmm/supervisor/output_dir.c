@@ -1,26 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * output_dir.c: see output_dir.h. What the extractor left in the artifacts directory is hostile: it
- * is removed by directory fds, and no link is followed.
+ * is removed by remove_tree.c.
  */
 #include "supervisor/output_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "supervisor/remove_tree.h"
 #include "supervisor/text_list.h"
 
-#define ARTIFACTS_PARTIAL ".artifacts.partial"
-#define ARTIFACTS_NAME    "artifacts"
+#define ARTIFACTS_NAME "artifacts"
 
-enum { REMOVE_DEPTH_MAX = 80 };
+void output_partial_name(char name[OUTPUT_PARTIAL_BYTES], int partial, const char *run_id)
+{
+    static const char *const kinds[OUTPUT_PARTIALS] = {
+        [OUTPUT_PARTIAL_RESULT] = "result.json", [OUTPUT_PARTIAL_ARTIFACTS] = "artifacts"};
+    int length = snprintf(name, OUTPUT_PARTIAL_BYTES, ".%s.%s.partial", kinds[partial], run_id);
+
+    must(length < OUTPUT_PARTIAL_BYTES);
+}
 
 static int make_directories(char *path, struct err *err)
 {
@@ -35,21 +44,21 @@ static int make_directories(char *path, struct err *err)
     return 0;
 }
 
-/* The rename that publishes a result takes the mark away, so a run that is over is looked for too.
- */
-static int output_claim(int fd, const char *path, struct err *err)
+static bool is_empty(int fd)
 {
-    AUTO_FD int mark = openat(
-        fd, OUTPUT_RESULT_PARTIAL, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = copy < 0 ? NULL : fdopendir(copy);
+    const struct dirent *entry;
+    bool empty = directory != NULL;
 
-    if (mark < 0 && errno != EEXIST)
-        return err_sys(err, "cannot write to the output directory %s", path);
-    if (mark >= 0 && faccessat(fd, OUTPUT_RESULT, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-        return 0;
-    if (mark >= 0)
-        unlinkat(fd, OUTPUT_RESULT_PARTIAL, 0);
-    return err_set(
-        err, "output directory %s: another run has it; name another with --output", path);
+    if (!directory) {
+        fd_close(&copy);
+        return false;
+    }
+    while (empty && (entry = readdir(directory)))
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    closedir(directory);
+    return empty;
 }
 
 int output_create(const char *path, struct err *err)
@@ -62,8 +71,12 @@ int output_create(const char *path, struct err *err)
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_sys(err, "cannot open the output directory %s", path);
-    if (output_claim(fd, path, err) < 0)
-        return -1;
+    /*
+     * Two runs may have found the same directory empty: the first to lock it has it. Where the file
+     * system cannot lock, creating the logs (O_EXCL) still lets only one of them go on.
+     */
+    if ((flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) || !is_empty(fd))
+        return err_set(err, "output directory %s: another run has just taken it", path);
     return fd_take(&fd);
 }
 
@@ -76,64 +89,41 @@ int output_create_file(int output_fd, const char *name, struct err *err)
     return fd;
 }
 
-int output_begin_artifacts(int output_fd, struct err *err)
+int output_begin_artifacts(int output_fd, const char *run_id, struct err *err)
 {
+    char partial[OUTPUT_PARTIAL_BYTES];
     int fd;
 
-    if (mkdirat(output_fd, ARTIFACTS_PARTIAL, 0700) < 0)
+    output_partial_name(partial, OUTPUT_PARTIAL_ARTIFACTS, run_id);
+    if (mkdirat(output_fd, partial, 0700) < 0)
         return err_sys(err, "cannot create the directory for artifacts");
-    fd = openat(output_fd, ARTIFACTS_PARTIAL, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    fd = openat(output_fd, partial, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return err_sys(err, "cannot open the directory for artifacts");
     return fd;
 }
 
-int output_publish_artifacts(int output_fd, int artifacts_fd, struct err *err)
+int output_publish_artifacts(int output_fd, const char *run_id, int artifacts_fd, struct err *err)
 {
+    char partial[OUTPUT_PARTIAL_BYTES];
     struct stat status;
 
+    output_partial_name(partial, OUTPUT_PARTIAL_ARTIFACTS, run_id);
     /* The mode that the user's umask gave the directory around it. */
     if (fstat(output_fd, &status) < 0 || fchmod(artifacts_fd, status.st_mode & 0777) < 0 ||
-        renameat(output_fd, ARTIFACTS_PARTIAL, output_fd, ARTIFACTS_NAME) < 0)
+        renameat(output_fd, partial, output_fd, ARTIFACTS_NAME) < 0)
         return err_sys(err, "cannot publish the artifacts");
     return 0;
 }
 
-/* Remove what is in the directory FD. The depth is bounded. */
-static int remove_content(int fd, int depth, struct err *err)
+int output_discard_artifacts(int output_fd, const char *run_id, struct err *err)
 {
-    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = copy < 0 ? NULL : fdopendir(copy);
-    const struct dirent *entry;
+    uint64_t unlimited = UINT64_MAX; /* the extractor was bounded */
+    char partial[OUTPUT_PARTIAL_BYTES];
 
-    if (!directory) {
-        fd_close(&copy);
-        return err_sys(err, "cannot open a directory of artifacts");
-    }
-    while (!err_is_set(err) && (entry = readdir(directory))) {
-        const char *name = entry->d_name;
-        AUTO_FD int child = -1;
-
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || unlinkat(fd, name, 0) == 0)
-            continue;
-        child = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (child < 0 || depth == REMOVE_DEPTH_MAX)
-            err_sys(err, "cannot remove refused artifacts");
-        else if (remove_content(child, depth + 1, err) == 0 && unlinkat(fd, name, AT_REMOVEDIR) < 0)
-            err_sys(err, "cannot remove refused artifacts");
-    }
-    closedir(directory);
-    return err_is_set(err) ? -1 : 0;
-}
-
-int output_discard_artifacts(int output_fd, struct err *err)
-{
-    AUTO_FD int fd =
-        openat(output_fd, ARTIFACTS_PARTIAL, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-    if (fd >= 0 && (remove_content(fd, 0, err) < 0 ||
-                       unlinkat(output_fd, ARTIFACTS_PARTIAL, AT_REMOVEDIR) < 0))
-        return err_is_set(err) ? -1 : err_sys(err, "cannot remove refused artifacts");
+    output_partial_name(partial, OUTPUT_PARTIAL_ARTIFACTS, run_id);
+    if (remove_tree(output_fd, partial, &unlimited, err) < 0)
+        return err_wrap(err, "refused artifacts");
     if (mkdirat(output_fd, ARTIFACTS_NAME, 0777) < 0 && errno != EEXIST)
         return err_sys(err, "cannot create the directory artifacts");
     return 0;

@@ -5,13 +5,14 @@
 
 #include "base/err.h"
 
-/* The result while it is written; from the start on it marks the directory as a run's. */
-#define OUTPUT_RESULT_PARTIAL ".result.json.partial"
-#define OUTPUT_RESULT         "result.json"
+/* What is half-made in it carries the run's ID, so that a killed run can be told from others. */
+enum { OUTPUT_PARTIAL_RESULT, OUTPUT_PARTIAL_ARTIFACTS, OUTPUT_PARTIALS };
+enum { OUTPUT_PARTIAL_BYTES = 64 };
+void output_partial_name(char name[OUTPUT_PARTIAL_BYTES], int partial, const char *run_id);
 
 /*
- * Make PATH and what is missing above it; it may exist when it is empty. Only one run gets it: of
- * two that found it empty the second is refused. Returns the fd or -1.
+ * Make PATH and what is missing above it; it may exist when it is empty. Returns the fd or -1. As
+ * long as the fd is open, the directory is refused to any other run.
  */
 int output_create(const char *path, struct err *err);
 
@@ -19,10 +20,10 @@ int output_create(const char *path, struct err *err);
 int output_create_file(int output_fd, const char *name, struct err *err);
 
 /* A fresh 0700 directory for the extractor. Returns its fd or -1. */
-int output_begin_artifacts(int output_fd, struct err *err);
+int output_begin_artifacts(int output_fd, const char *run_id, struct err *err);
 /* It becomes artifacts/, by one rename. */
-int output_publish_artifacts(int output_fd, int artifacts_fd, struct err *err);
+int output_publish_artifacts(int output_fd, const char *run_id, int artifacts_fd, struct err *err);
 /* It is removed with all that is in it; artifacts/ is empty then. */
-int output_discard_artifacts(int output_fd, struct err *err);
+int output_discard_artifacts(int output_fd, const char *run_id, struct err *err);
 
 #endif

@@ -167,15 +167,16 @@ char *result_text(
     return text;
 }
 
-int result_write(int output_fd, const char *text, struct err *err)
+int result_write(int output_fd, const char *run_id, const char *text, struct err *err)
 {
-    AUTO_FD int fd = openat(output_fd, OUTPUT_RESULT_PARTIAL,
-        O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    char partial[OUTPUT_PARTIAL_BYTES];
+    AUTO_FD int fd = -1;
 
+    output_partial_name(partial, OUTPUT_PARTIAL_RESULT, run_id);
+    fd = openat(output_fd, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0 || fd_write_all(fd, text, strlen(text)) < 0 || fsync(fd) < 0)
         return err_sys(err, "cannot write result.json");
-    if (renameat(output_fd, OUTPUT_RESULT_PARTIAL, output_fd, OUTPUT_RESULT) < 0 ||
-        fsync(output_fd) < 0)
+    if (renameat(output_fd, partial, output_fd, "result.json") < 0 || fsync(output_fd) < 0)
         return err_sys(err, "cannot publish result.json");
     return 0;
 }

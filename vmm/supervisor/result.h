@@ -19,6 +19,6 @@ char *result_text(
     const struct plan *plan, const struct outcome *outcome, const struct verdict *verdict);
 
 /* Write it into the directory: a temporary file, fsync, rename, fsync of the directory. */
-int result_write(int output_fd, const char *text, struct err *err);
+int result_write(int output_fd, const char *run_id, const char *text, struct err *err);
 
 #endif

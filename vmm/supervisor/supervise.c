@@ -381,10 +381,10 @@ static void signal_ready(void *context, uint32_t events)
         cancel_hard(run, (int)info.ssi_signo);
 }
 
-static int listen_to_signals(struct supervision *run, struct err *err)
+static sigset_t signals_to_end(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    struct sigaction before;
     sigset_t set;
 
     sigemptyset(&set);
@@ -393,6 +393,21 @@ static int listen_to_signals(struct supervision *run, struct err *err)
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaddset(&set, numbers[i]);
     }
+    return set;
+}
+
+void supervise_block_signals(void)
+{
+    sigset_t set = signals_to_end();
+
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static int listen_to_signals(struct supervision *run, struct err *err)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigset_t set = signals_to_end();
+
     sigaction(SIGPIPE, &ignore, NULL);
     if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
         return err_sys(err, "cannot block signals");
@@ -424,13 +439,15 @@ static void run_init(struct supervision *run)
 }
 
 void supervise(struct supervision *run, const struct plan *plan, const struct disks *disks,
-    int output_fd, struct outcome *outcome, void (*say)(const char *text))
+    const struct run_dir *run_dir, int output_fd, struct outcome *outcome,
+    void (*say)(const char *text))
 {
     struct err err = ERR_INIT;
 
     memset(run, 0, sizeof(*run));
     run->plan = plan;
     run->disks = disks;
+    run->run_dir = run_dir;
     run->output_fd = output_fd;
     run->outcome = outcome;
     run->say = say;

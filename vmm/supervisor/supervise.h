@@ -11,6 +11,7 @@
 #include "supervisor/live.h"
 #include "supervisor/outcome.h"
 #include "supervisor/plan.h"
+#include "supervisor/run_dir.h"
 #include "supervisor/spawn.h"
 #include "supervisor/stdin_pump.h"
 
@@ -31,6 +32,7 @@ enum run_state {
 struct supervision {
     const struct plan *plan;
     const struct disks *disks;
+    const struct run_dir *run_dir; /* its lock is shared with each child; NULL in unit tests */
     int output_fd;
     void (*say)(const char *text); /* narration; NULL when quiet */
     struct outcome *outcome;
@@ -50,13 +52,17 @@ struct supervision {
     struct stdin_pump stdin_pump;
 };
 
+/* Block INT, TERM and HUP, so that one that comes before supervise() waits for it. */
+void supervise_block_signals(void);
+
 /*
  * Run the plan. What goes wrong from here on is part of OUTCOME: there is no error to return.
  * Signals INT, TERM and HUP, unless they are ignored, are blocked from here on and mean: end the
  * run.
  */
 void supervise(struct supervision *run, const struct plan *plan, const struct disks *disks,
-    int output_fd, struct outcome *outcome, void (*say)(const char *text));
+    const struct run_dir *run_dir, int output_fd, struct outcome *outcome,
+    void (*say)(const char *text));
 
 /*
  * Hand what live output is left to readers that are slow. Ends when all is read, when nothing was

@@ -124,9 +124,9 @@ static void finish_artifacts(struct supervision *run)
     bool good = outcome->has_extracted && outcome->extracted.status <= EXTRACT_PARTIAL;
 
     if (good)
-        output_publish_artifacts(run->output_fd, run->artifacts_fd, &err);
+        output_publish_artifacts(run->output_fd, run->plan->run_id, run->artifacts_fd, &err);
     else
-        output_discard_artifacts(run->output_fd, &err);
+        output_discard_artifacts(run->output_fd, run->plan->run_id, &err);
     if (err_is_set(&err))
         run_fail(run, &err);
     run_enter(run, STATE_DONE);
@@ -243,10 +243,10 @@ static int spawn_extractor(struct supervision *run, struct err *err)
     struct child_fd fds[] = {
         {run->disks->export_readonly, EXTRACTOR_FD_DISK}, {-1, EXTRACTOR_FD_OUT}};
 
-    run->artifacts_fd = output_begin_artifacts(run->output_fd, err);
+    run->artifacts_fd = output_begin_artifacts(run->output_fd, run->plan->run_id, err);
     fds[1].fd = run->artifacts_fd;
     if (run->artifacts_fd < 0 ||
-        child_spawn(&run->extractor, run->plan->programs_fd, "vmrun-extractor", fds, 2, err) < 0 ||
+        run_spawn(run, &run->extractor, "vmrun-extractor", fds, 2, err) < 0 ||
         ipc_send_extract(run->extractor.ipc, &setup, err) < 0)
         return -1;
     run->extractor_ipc.ready = extractor_ready;

@@ -22,6 +22,9 @@ void run_fail(struct supervision *run, const struct err *err);
 
 /* supervise_start.c: scribe, monitor, pipes, live output, stdin. */
 int run_start(struct supervision *run, struct err *err);
+/* child_spawn() with a share of the run's lock. */
+int run_spawn(const struct supervision *run, struct child *child, const char *name,
+    const struct child_fd *fds, size_t fd_count, struct err *err);
 
 /* supervise_finish.c: what follows once the monitor is gone. */
 void run_monitor_gone(struct supervision *run);

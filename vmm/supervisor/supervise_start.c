@@ -87,6 +87,23 @@ static struct child_fd given(const struct plumbing *plumbing, int fd, int number
     return (struct child_fd){fd >= 0 ? fd : plumbing->null, number};
 }
 
+int run_spawn(const struct supervision *run, struct child *child, const char *name,
+    const struct child_fd *fds, size_t fd_count, struct err *err)
+{
+    struct child_fd all[CHILD_FDS_MAX];
+    AUTO_FD int share = -1;
+
+    must(fd_count < CHILD_FDS_MAX);
+    memcpy(all, fds, fd_count * sizeof(*fds));
+    if (run->run_dir) {
+        share = run_dir_share(run->run_dir, err);
+        if (share < 0)
+            return -1;
+        all[fd_count++] = (struct child_fd){share, CHILD_FD_LOCK};
+    }
+    return child_spawn(child, run->plan->programs_fd, name, all, fd_count, err);
+}
+
 static int start_scribe(struct supervision *run, const struct plumbing *plumbing, struct err *err)
 {
     const struct config *config = run->plan->config;
@@ -102,7 +119,7 @@ static int start_scribe(struct supervision *run, const struct plumbing *plumbing
         fds[count++] = given(plumbing, plumbing->log[i], SCRIBE_FD_LOG + i);
         fds[count++] = given(plumbing, i < 2 ? plumbing->live_write[i] : -1, SCRIBE_FD_LIVE + i);
     }
-    if (child_spawn(&run->scribe, run->plan->programs_fd, "vmrun-scribe", fds, count, err) < 0)
+    if (run_spawn(run, &run->scribe, "vmrun-scribe", fds, count, err) < 0)
         return -1;
     return ipc_send_scribe(run->scribe.ipc, &setup, err);
 }
@@ -146,7 +163,7 @@ static int start_monitor(struct supervision *run, const struct plumbing *plumbin
     };
     size_t count = sizeof(fds) / sizeof(fds[0]) - (run->disks->import < 0);
 
-    if (child_spawn(&run->monitor, plan->programs_fd, "vmrun-monitor", fds, count, err) < 0)
+    if (run_spawn(run, &run->monitor, "vmrun-monitor", fds, count, err) < 0)
         return -1;
     run_mark(run, MOMENT_SPAWN); /* before the setup: the monitor's own times must not be earlier */
     return ipc_send_machine(run->monitor.ipc, &setup, err);

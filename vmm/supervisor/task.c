@@ -12,6 +12,7 @@
 #include "supervisor/diagnose.h"
 #include "supervisor/output_dir.h"
 #include "supervisor/result.h"
+#include "supervisor/run_dir.h"
 #include "supervisor/supervise.h"
 #include "supervisor/verdict.h"
 
@@ -103,17 +104,18 @@ static void tell_verdict(const struct task *task, const struct verdict *verdict)
 }
 
 /* From here on there is a result, whatever happens. */
-static int task_supervise(struct task *task, int output_fd)
+static int task_supervise(struct task *task, const struct run_dir *run_dir, int output_fd)
 {
     AUTO_FREE char *text = NULL;
     struct err err = ERR_INIT;
     struct verdict verdict;
     bool written;
 
-    supervise(&task->run, &task->plan, &task->disks, output_fd, &task->outcome, task->narrate);
+    supervise(
+        &task->run, &task->plan, &task->disks, run_dir, output_fd, &task->outcome, task->narrate);
     verdict = verdict_make(&task->config, &task->outcome);
     text = result_text(&task->plan, &task->outcome, &verdict);
-    written = result_write(output_fd, text, &err) == 0;
+    written = result_write(output_fd, task->plan.run_id, text, &err) == 0;
     if (!written) {
         text_list_add(task->errors, err.text);
         verdict.code = VERDICT_EXIT_VMRUN;
@@ -130,20 +132,33 @@ static int task_supervise(struct task *task, int output_fd)
     return verdict.code;
 }
 
+/* What is created now is there for others to see, and is gone or complete when this is over. */
+static int task_run_in_directory(struct task *task, struct err *err)
+{
+    struct run_dir run_dir = RUN_DIR_INIT;
+    AUTO_FD int output_fd = -1;
+    int code = VERDICT_EXIT_VMRUN;
+
+    supervise_block_signals();
+    if (run_dir_create(&run_dir, task->plan.run_id, err) == 0) {
+        output_fd = output_create(task->plan.output, err);
+        if (output_fd >= 0 && run_dir_record(&run_dir, output_fd, err) == 0)
+            code = task_supervise(task, &run_dir, output_fd);
+    }
+    run_dir_remove(&run_dir);
+    return code;
+}
+
 static int task_plan(struct task *task)
 {
     struct plan_request request = {
         .output = task->options->output, .console = task->options->console};
     struct err err = ERR_INIT;
-    AUTO_FD int output_fd = -1;
     int code = VERDICT_EXIT_VMRUN;
 
     if (plan_make(&task->plan, &task->config, &request, &err) == 0 &&
-        disks_make(&task->disks, &task->plan, &err) == 0) {
-        output_fd = output_create(task->plan.output, &err);
-        if (output_fd >= 0)
-            code = task_supervise(task, output_fd);
-    }
+        disks_make(&task->disks, &task->plan, &err) == 0)
+        code = task_run_in_directory(task, &err);
     if (err_is_set(&err))
         text_list_add(task->errors, err.text);
     disks_free(&task->disks);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LINK: vmm/supervisor/result.c vmm/supervisor/result_parts.c vmm/supervisor/outcome.c */
-/* LINK: vmm/supervisor/text_list.c vmm/base/clock.c vmm/base/err.c vmm/base/fd.c */
+/* LINK: vmm/supervisor/text_list.c vmm/supervisor/output_dir.c vmm/supervisor/remove_tree.c */
+/* LINK: vmm/base/clock.c vmm/base/err.c vmm/base/fd.c */
 /* LINK: vmm/base/text.c -ljansson -lcrypto */
 /* result_test.c: result.json has every field whatever happened, and hostile bytes stay bytes. */
 #include <fcntl.h>
@@ -228,15 +229,15 @@ static void the_file_appears_whole_and_once(void **state)
     make();
     assert_non_null(mkdtemp(root));
     fd = open(root, O_RDONLY | O_DIRECTORY);
-    assert_int_equal(result_write(fd, "{}\n", &err), 0);
+    assert_int_equal(result_write(fd, "1", "{}\n", &err), 0);
     file = openat(fd, "result.json", O_RDONLY);
     assert_int_equal(read(file, read_back, sizeof(read_back)), 3);
     assert_string_equal(read_back, "{}\n");
     assert_int_equal(unlinkat(fd, "result.json", 0), 0);
     /* Nothing is written through a link that somebody planted. */
-    assert_int_equal(symlinkat("/dev/null", fd, ".result.json.partial"), 0);
-    assert_int_equal(result_write(fd, "{}\n", &err), -1);
-    assert_int_equal(unlinkat(fd, ".result.json.partial", 0), 0);
+    assert_int_equal(symlinkat("/dev/null", fd, ".result.json.1.partial"), 0);
+    assert_int_equal(result_write(fd, "1", "{}\n", &err), -1);
+    assert_int_equal(unlinkat(fd, ".result.json.1.partial", 0), 0);
     assert_int_equal(rmdir(root), 0);
 }
 

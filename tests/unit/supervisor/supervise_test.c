@@ -2,7 +2,8 @@
 /* LINK: vmm/supervisor/supervise.c vmm/supervisor/supervise_start.c */
 /* LINK: vmm/supervisor/supervise_finish.c vmm/supervisor/spawn.c vmm/supervisor/live.c */
 /* LINK: vmm/supervisor/sink.c vmm/supervisor/stdin_pump.c vmm/supervisor/terminal_filter.c */
-/* LINK: vmm/supervisor/output_dir.c vmm/supervisor/monitor_rss.c vmm/supervisor/job_pack.c */
+/* LINK: vmm/supervisor/output_dir.c vmm/supervisor/remove_tree.c vmm/supervisor/run_dir.c */
+/* LINK: vmm/supervisor/monitor_rss.c vmm/supervisor/job_pack.c */
 /* LINK: vmm/supervisor/outcome.c vmm/supervisor/verdict.c vmm/supervisor/diagnose.c */
 /* LINK: vmm/supervisor/text_list.c tests/unit/supervisor/fake_children.c vmm/wire/wire.c */
 /* LINK: vmm/wire/job.c vmm/ipc/ipc.c vmm/ipc/record.c vmm/base/clock.c vmm/base/cursor.c */
@@ -126,7 +127,7 @@ static int tear_down(void **state)
 static void supervise_script(const char *script)
 {
     assert_int_equal(fd_write_all(plan.kernel_fd, script, strlen(script)), 0);
-    supervise(&run, &plan, &disks, output_fd, &outcome, NULL);
+    supervise(&run, &plan, &disks, NULL, output_fd, &outcome, NULL);
     verdict = verdict_make(&config, &outcome);
 }
 
@@ -280,7 +281,7 @@ static void artifacts_are_published_by_a_rename(void **state)
     text_list_add(&config.collect, "x");
     supervise_script("ok");
     assert_verdict("ok", 0);
-    assert_true(output_has("artifacts/file") && !output_has(".artifacts.partial"));
+    assert_true(output_has("artifacts/file") && !output_has(".artifacts.run-1.partial"));
     assert_int_equal(outcome.artifact_count, 1);
     assert_memory_equal(outcome.artifacts[0].name,
         "a\xff"
@@ -302,7 +303,7 @@ static void refused_artifacts_are_removed(void **state)
         supervise_script("ok");
         assert_verdict(cases[i].status, 125);
         assert_true(output_has("artifacts") && !output_has("artifacts/file"));
-        assert_false(output_has(".artifacts.partial"));
+        assert_false(output_has(".artifacts.run-1.partial"));
         tear_down(state);
         set_up(state);
     }
@@ -379,10 +380,6 @@ static void an_output_directory_is_for_one_run(void **state)
 
     (void)state;
     assert_int_equal(output_create(out, &err), -1); /* set_up() has it */
-    assert_true(output_has(OUTPUT_RESULT_PARTIAL));
-    assert_int_equal(renameat(output_fd, OUTPUT_RESULT_PARTIAL, output_fd, OUTPUT_RESULT), 0);
-    assert_int_equal(output_create(out, &err), -1);
-    assert_false(output_has(OUTPUT_RESULT_PARTIAL));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

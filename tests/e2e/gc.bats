@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Run directories: what a killed run leaves is one of them and nothing else, and gc removes it.
+# KILL_SEED=N repeats a sample of kill points; VMRUN_LONG=1 takes twenty of them instead of four.
+
+load e2e.bash
+
+setup() {
+    T=$BATS_TEST_TMPDIR
+    mkdir -p "$T/disks"
+    export XDG_RUNTIME_DIR=$T/runtime
+    mkdir -m 700 "$XDG_RUNTIME_DIR"
+    B=$XDG_RUNTIME_DIR/vmrun
+}
+
+# Wait up to SECONDS for CMD to be true.
+wait_for() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        ((SECONDS < end)) || return 1
+        sleep 0.05
+    done
+}
+
+no_vmrun() { ! pgrep '^vmrun' >/dev/null; }
+runs() { ls -A "$B" 2>/dev/null | wc -l; }
+
+# A task that is busy in every phase: inputs, output, some artifacts.
+busy_task() {
+    mkdir -p "$T/in"
+    for i in $(seq 60); do printf %2000s x >"$T/in/$i"; done
+    task 'sh -c "echo begin; cp -r in out; echo end"' \
+        '[input]' "in = $T/in" '[artifacts]' 'collect = out'
+}
+
+start() {
+    "$VMRUN" --config "$T/task.ini" -q "$@" >/dev/null 2>"$T/stderr" 3>&- &
+    pid=$!
+}
+
+# What is left after a kill, and after gc. gc runs twice: the second finds nothing.
+nothing_but_one_run_directory() {
+    wait_for 10 no_vmrun || {
+        ps -ef | grep '[v]mrun'
+        return 1
+    }
+    [[ -z $(ls -A "$T/disks") ]]
+    (($(runs) <= 1))
+    "$VMRUN" gc >"$T/gc" 2>&1
+    [[ -z $(ls -A "$B" 2>/dev/null) ]]
+    [[ -z $(find "$T/out" -name '.*.partial' 2>/dev/null) ]]
+    "$VMRUN" gc 2>&1 | grep -q 'nothing to remove'
+}
+
+@test "a run has a run directory as long as it goes on, and gc leaves it alone" {
+    task 'sleep 2'
+    start
+    wait_for 10 test -e "$T/out/stdout"
+    [[ $(runs) == 1 ]]
+    "$VMRUN" gc -v 2>&1 | grep -q 'left alone: the run is going on'
+    "$VMRUN" gc -v --dry-run
+    [[ $(runs) == 1 && -e $(echo "$B"/run-*/state) ]]
+    wait "$pid"
+    [[ $(result .status) == ok && $(runs) == 0 ]]
+}
+
+@test "each child holds the lock, the monitor too" {
+    task 'sleep 60'
+    start
+    wait_for 10 pgrep '^vmrun-monitor' >/dev/null
+    lock=$(echo "$B"/run-*/lock)
+    for name in vmrun-monitor vmrun-scribe; do
+        child=$(pgrep "^$name" | head -n 1)
+        [[ $(readlink "/proc/$child/fd/24") == "$lock" ]]
+    done
+    kill -TERM "$pid"
+    wait "$pid" || true
+    [[ $(runs) == 0 ]]
+}
+
+@test "killed at sampled points: no process, no file but one run directory, and gc removes it" {
+    seed=${KILL_SEED:-$((RANDOM))}
+    points=$([[ ${VMRUN_LONG:-} ]] && echo 20 || echo 4)
+    echo "# kill points: seed $seed, $points of them" >&3
+    RANDOM=$seed
+    busy_task
+    begin=$(date +%s%N)
+    start
+    wait "$pid"
+    length=$((($(date +%s%N) - begin) / 1000000)) # of a whole run, in ms
+    for ((point = 0; point < points; point++)); do
+        rm -rf "$T/out"
+        targets=(vmrun vmrun-monitor vmrun-scribe vmrun-extractor)
+        target=${targets[point % 4]}
+        delay=$((RANDOM % length))
+        echo "point $point: $target after $delay of $length ms"
+        start
+        if [[ $target == vmrun ]]; then
+            sleep "$(printf '%d.%03d' $((delay / 1000)) $((delay % 1000)))"
+            kill -KILL "$pid" 2>/dev/null || true
+        else
+            # It may be there from some time on only; the extractor for a short time.
+            delay=$([[ $target == vmrun-extractor ]] && echo 0 || echo $((delay / 2)))
+            sleep "$(printf '%d.%03d' $((delay / 1000)) $((delay % 1000)))"
+            until pkill -KILL "^$target" || ! kill -0 "$pid" 2>/dev/null; do :; done
+        fi
+        status=0
+        wait "$pid" || status=$?
+        echo "exit $status"
+        if [[ $target != vmrun && -e $T/out ]]; then
+            # The supervisor lives: there is a verdict, and nothing for gc.
+            result .status
+            [[ $(runs) == 0 ]]
+        fi
+        nothing_but_one_run_directory
+    done
+}
+
+@test "killed while the extractor writes: the half-made artifacts go, the logs stay" {
+    busy_task
+    start
+    until compgen -G "$T/out/.artifacts.*.partial" >/dev/null; do :; done # short-lived: no fork
+    kill -KILL "$pid"
+    wait "$pid" || true
+    [[ -e $T/out/stdout && ! -e $T/out/result.json ]]
+    nothing_but_one_run_directory
+    [[ -s $T/out/stdout && ! -e $T/out/artifacts ]]
+}
+
+@test "a base of somebody else, or open to others, refuses the run" {
+    mkdir -m 755 "$B"
+    task 'true'
+    run_task
+    [[ $status == 125 && ! -e $T/out ]]
+    grep -q 'chmod 700' "$T/stderr"
+    run "$VMRUN" gc
+    [[ $status == 125 ]]
+}
+
+@test "two runs into one output directory: the second is refused and disturbs nothing" {
+    task 'sleep 2'
+    start
+    "$VMRUN" --config "$T/task.ini" -q >/dev/null 2>"$T/second" || second=$?
+    wait "$pid" || status=$?
+    # Either may be the first.
+    [[ $((second + status)) == 125 ]]
+    [[ $(result .status) == ok && $(runs) == 0 ]]
+}
