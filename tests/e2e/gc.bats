@@ -120,10 +120,13 @@ nothing_but_one_run_directory() {
 @test "killed while the extractor writes: the half-made artifacts go, the logs stay" {
     busy_task
     start
-    until compgen -G "$T/out/.artifacts.*.partial" >/dev/null; do :; done # short-lived: no fork
+    until compgen -G "$T/out/.artifacts.*.partial" >/dev/null; do # short-lived: no fork here
+        kill -0 "$pid"
+    done
     kill -KILL "$pid"
     wait "$pid" || true
     [[ -e $T/out/stdout && ! -e $T/out/result.json ]]
+    compgen -G "$T/out/.artifacts.*.partial"
     nothing_but_one_run_directory
     [[ -s $T/out/stdout && ! -e $T/out/artifacts ]]
 }

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "supervisor/batch.h"
 #include "supervisor/doctor.h"
 #include "supervisor/gc.h"
 #include "supervisor/options.h"
@@ -34,17 +35,30 @@ static void say(const char *text)
     fprintf(stderr, "vmrun: %s\n", text);
 }
 
+/* One run of a batch: our own lines go to the parent. */
+static void say_to_parent(const char *text)
+{
+    dprintf(BATCH_MEMBER_FD, "%s\n", text);
+}
+
+/* A line that stays the last one of a terminal. */
+static void show_progress(const char *text)
+{
+    fprintf(stderr, "\r\033[K%s%s", text[0] ? "vmrun: " : "", text);
+    fflush(stderr);
+}
+
 /* A file that is no task file has an error in every line. */
-static void say_errors(const struct text_list *errors)
+static void say_errors(const struct text_list *errors, void (*tell)(const char *text))
 {
     char rest[64];
 
     for (size_t i = 0; i < errors->count && i < ERRORS_SHOWN_MAX; i++)
-        say(errors->items[i]);
+        tell(errors->items[i]);
     if (errors->count <= ERRORS_SHOWN_MAX)
         return;
     snprintf(rest, sizeof(rest), "%zu more errors are not shown", errors->count - ERRORS_SHOWN_MAX);
-    say(rest);
+    tell(rest);
 }
 
 static void say_nothing(const char *text)
@@ -78,7 +92,11 @@ static int run_command(const struct options *options, uint64_t began_ns, struct 
     case COMMAND_RUN:
         break;
     }
-    return task_run(options, began_ns, errors, options->quiet ? NULL : say);
+    if (options->configs.count > 1)
+        return batch_main(options, errors, say, isatty(STDERR_FILENO) ? show_progress : NULL);
+    if (options->quiet)
+        return task_run(options, began_ns, errors, NULL);
+    return task_run(options, began_ns, errors, options->member ? say_to_parent : say);
 }
 
 /*
@@ -111,7 +129,7 @@ int main(int argc, char **argv)
         text_list_add(&errors, err.text);
     else
         code = run_command(&options, began_ns, &errors);
-    say_errors(&errors);
+    say_errors(&errors, options.member ? say_to_parent : say);
     text_list_free(&errors);
     options_free(&options);
     return code;

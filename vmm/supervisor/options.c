@@ -147,8 +147,6 @@ static int options_check(const struct options *options, struct err *err)
         return err_set(err, "--dry-run: it belongs to vmrun gc");
     if (options->command == COMMAND_RUN && !options->config)
         return err_set(err, "which task? Name it with --config FILE; see vmrun --help");
-    if (options->configs.count > 1)
-        return err_set(err, "--config: give one task file");
     if (options->quiet && options->verbose)
         return err_set(err, "--quiet and --verbose: use one of them");
     return 0;

@@ -31,7 +31,7 @@ struct options {
     bool json; /* doctor */
 };
 
-enum { OPTIONS_JOBS_MAX = 1024 };
+enum { OPTIONS_JOBS_MAX = 256 };
 
 /* OPTIONS is to be freed in both cases; its strings are ARGV's. */
 int options_parse(struct options *options, int argc, char **argv, struct err *err);
