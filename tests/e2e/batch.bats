@@ -17,7 +17,8 @@ member() {
     local name=$1
     shift
     task "$@"
-    sed -e "s/^name = t$/name = $name/" -e "s/^dir = out$/dir = out-$name/" "$T/task.ini" >"$T/$name.ini"
+    # Several machines at once boot slowly on an emulated host.
+    sed -e "s/^name = t$/name = $name/" -e "\$a [limits]\nboot = 60s" -e "s/^dir = out$/dir = out-$name/" "$T/task.ini" >"$T/$name.ini"
     configs+=(--config "$T/$name.ini")
 }
 

@@ -35,7 +35,7 @@ busy_task() {
 }
 
 start() {
-    "$VMRUN" --config "$T/task.ini" -q "$@" >/dev/null 2>"$T/stderr" 3>&- &
+    "$VMRUN" --config "$T/task.ini" -q --set limits.boot=60s "$@" >/dev/null 2>"$T/stderr" 3>&- &
     pid=$!
 }
 
@@ -144,7 +144,7 @@ nothing_but_one_run_directory() {
 @test "two runs into one output directory: the second is refused and disturbs nothing" {
     task 'sleep 2'
     start
-    "$VMRUN" --config "$T/task.ini" -q >/dev/null 2>"$T/second" || second=$?
+    "$VMRUN" --config "$T/task.ini" -q --set limits.boot=60s >/dev/null 2>"$T/second" || second=$?
     wait "$pid" || status=$?
     # Either may be the first.
     [[ $((second + status)) == 125 ]]

@@ -191,10 +191,14 @@ int run_dir_record(const struct run_dir *run, int output_fd, struct err *err)
 
 int run_dir_share(const struct run_dir *run, struct err *err)
 {
-    AUTO_FD int fd = openat(run->fd, RUN_LOCK_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    char path[32];
+    AUTO_FD int fd = -1;
 
+    /* Not by its name: a runtime directory goes away at logout, and the run goes on. */
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", run->lock_fd);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) < 0)
-        return err_sys(err, "cannot share the lock of the run directory");
+        return err_sys(err, "cannot share the lock of the run directory (is /proc mounted?)");
     return fd_take(&fd);
 }
 

@@ -199,6 +199,21 @@ static void a_child_can_give_up_its_own_share_only(void **state)
     run_dir_remove(&run);
 }
 
+static void a_run_outlives_the_place_of_its_directory(void **state)
+{
+    struct run_dir run = begin(ID);
+    char *command = text_format("rm -rf %s/base", root);
+    struct err err = ERR_INIT;
+    AUTO_FD int share = -1;
+
+    (void)state;
+    assert_int_equal(system(command), 0);
+    free(command);
+    share = run_dir_share(&run, &err);
+    assert_true(share >= 0);
+    run_dir_remove(&run);
+}
+
 /* Killed between mkdir and the creation of the lock. */
 static void a_directory_without_lock_is_removed(void **state)
 {
@@ -441,6 +456,7 @@ int main(void)
         TEST(what_a_killed_run_left_is_removed),
         TEST(a_run_that_goes_on_is_left_alone),
         TEST(a_child_can_give_up_its_own_share_only),
+        TEST(a_run_outlives_the_place_of_its_directory),
         TEST(a_directory_without_lock_is_removed),
         TEST(a_cut_state_is_no_state),
         TEST(planted_things_are_left_alone),
