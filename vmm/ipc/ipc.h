@@ -29,6 +29,11 @@ enum {
     IPC_CONSOLE_TAIL_BYTES = 2048,
     IPC_NAME_MAX_BYTES = 4096,
     IPC_DIGEST_BYTES = 32, /* SHA-256 */
+    /*
+     * Longest line of LIVE_EVENTS, newline included. A line is "text":"...", "b64":"..." or
+     * "cut":true: the member of a JSON object that the supervisor checks and completes.
+     */
+    IPC_EVENT_LINE_BYTES = 24 * 1024 + 64,
 };
 
 /* Fds of the children. IPC is always 3. */
@@ -167,9 +172,16 @@ struct ipc_probed {
     char text[IPC_TEXT_BYTES + 1]; /* capabilities that are missing, or why it does not work */
 };
 
+/* The form of a live stream. stdout and stderr are often different kinds of files. */
+enum ipc_live {
+    LIVE_RAW = 0,
+    LIVE_ESCAPED = 1, /* for a terminal */
+    LIVE_EVENTS = 2,  /* lines for --events, see IPC_EVENT_LINE_BYTES */
+};
+
 struct ipc_scribe {
     uint64_t cap_bytes[STREAM_COUNT]; /* most bytes that the log of a stream may have */
-    bool live_escape;                 /* what goes to the supervisor is for a terminal */
+    uint32_t live_form[STREAM_COUNT]; /* enum ipc_live */
 };
 
 struct ipc_stream_totals {

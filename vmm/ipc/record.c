@@ -221,18 +221,23 @@ int ipc_send_scribe(int fd, const struct ipc_scribe *scribe, struct err *err)
 
     for (size_t i = 0; i < STREAM_COUNT; i++)
         writer_u64(writer, scribe->cap_bytes[i]);
-    writer_u8(writer, scribe->live_escape);
+    for (size_t i = 0; i < STREAM_COUNT; i++)
+        writer_u32(writer, scribe->live_form[i]);
     return draft_send(fd, IPC_SCRIBE, &draft, err);
 }
 
 int ipc_get_scribe(const struct ipc_record *record, struct ipc_scribe *scribe, struct err *err)
 {
     struct reader reader = record_reader(record);
+    bool valid = true;
 
     for (size_t i = 0; i < STREAM_COUNT; i++)
         scribe->cap_bytes[i] = reader_u64(&reader);
-    scribe->live_escape = get_bool(&reader);
-    return record_check(record, IPC_SCRIBE, &reader, true, err);
+    for (size_t i = 0; i < STREAM_COUNT; i++) {
+        scribe->live_form[i] = reader_u32(&reader);
+        valid = valid && scribe->live_form[i] <= LIVE_EVENTS;
+    }
+    return record_check(record, IPC_SCRIBE, &reader, valid, err);
 }
 
 int ipc_send_stream(int fd, const struct ipc_stream_totals *totals, struct err *err)

@@ -15,7 +15,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "ipc/ipc.h"
 #include "scribe/escape.h"
+#include "scribe/event.h"
 #include "scribe/log.h"
 
 enum {
@@ -26,10 +28,11 @@ enum {
 struct live {
     int fd; /* -1: nobody looks, or nobody looks any more */
     const char *name;
-    bool escaped;
+    enum ipc_live form;
     bool marked;             /* the marker was shown */
     uint64_t position_bytes; /* of the stream: what comes next */
     struct escape escape;
+    struct event event;
     uint8_t out[LIVE_OUT_BYTES];
     size_t out_at, out_bytes; /* OUT holds (out_at, out_bytes - out_at) still to be written */
 };
@@ -44,7 +47,7 @@ enum live_state {
  * FD is a pipe, which becomes non-blocking, or /dev/null for a stream that nobody looks at; it
  * belongs to the live copy from now on.
  */
-int live_init(struct live *live, int fd, const char *name, bool escaped, struct err *err);
+int live_init(struct live *live, int fd, const char *name, enum ipc_live form, struct err *err);
 
 /* Show as much of LOG as the reader takes now. */
 enum live_state live_pump(struct live *live, struct log *log);

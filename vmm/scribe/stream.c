@@ -90,8 +90,8 @@ int stream_start(struct stream *stream, struct loop *loop, enum ipc_stream id,
     stream->live_source =
         (struct loop_source){.fd = -1, .ready = stream_on_live, .context = stream};
     if (log_init(&stream->log, SCRIBE_FD_LOG + (int)id, setup->cap_bytes[id], err) < 0 ||
-        live_init(
-            &stream->live, SCRIBE_FD_LIVE + (int)id, stream_names[id], setup->live_escape, err) < 0)
+        live_init(&stream->live, SCRIBE_FD_LIVE + (int)id, stream_names[id], setup->live_form[id],
+            err) < 0)
         return err_wrap(err, "stream %s", stream_names[id]);
     if (loop_add(loop, &stream->in_source, stream->in_fd, EPOLLIN, err) == 0)
         return 0;

@@ -138,6 +138,10 @@ static void run_arguments(const struct batch_run *run, struct text_list *argumen
         text_list_add(arguments, "--quiet");
     if (options->verbose)
         text_list_add(arguments, "--verbose");
+    if (options->timing)
+        text_list_add(arguments, "--timing");
+    if (options->exit_status)
+        text_list_add(arguments, "--exit-code=status");
 }
 
 /* Everything between fork and exec. A session of its own: Ctrl-C reaches the parent alone. */

@@ -80,6 +80,32 @@ static void unknown_key(
             near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
+/* Keep what was written, for --check. A key that is given again is replaced. */
+static void config_note(
+    struct config *config, const struct config_key *row, const struct config_item *item)
+{
+    size_t number = (size_t)(row - config_keys), at = 0;
+    struct config_setting *setting;
+
+    while (at < config->setting_count &&
+           (config->settings[at].row != number || strcmp(config->settings[at].key, item->key) != 0))
+        at++;
+    if (at == config->setting_count) {
+        void *grown = reallocarray(config->settings, at + 1, sizeof(*config->settings));
+
+        must(grown != NULL);
+        config->settings = grown;
+        config->settings[config->setting_count++] = (struct config_setting){.row = number};
+    }
+    setting = &config->settings[at];
+    free(setting->key);
+    free(setting->value);
+    free(setting->where);
+    setting->key = text_clone(item->key, strlen(item->key));
+    setting->value = text_clone(item->value, strlen(item->value));
+    setting->where = text_clone(item->where, strlen(item->where));
+}
+
 /* One assignment through the table. */
 static void config_assign(struct config *config, const char *section,
     const struct config_item *item, struct text_list *problems)
@@ -103,8 +129,10 @@ static void config_assign(struct config *config, const char *section,
     }
     free(*where);
     *where = text_clone(item->where, strlen(item->where));
-    if (row->parse(config, row, item, &err) == 0)
+    if (row->parse(config, row, item, &err) == 0) {
+        config_note(config, row, item);
         return;
+    }
     text_escape(shown, sizeof(shown), item->value, strlen(item->value));
     text_list_addf(
         problems, "%s: [%s] %s: \"%s\": %s", item->where, section, item->key, shown, err.text);
@@ -157,6 +185,8 @@ static void config_fill_defaults(struct config *config, struct text_list *proble
             continue;
         if (row->parse(config, row, &item, &err) < 0)
             text_list_addf(problems, "default of [%s] %s: %s", row->section, row->key, err.text);
+        else
+            config_note(config, row, &item);
     }
 }
 
@@ -248,6 +278,12 @@ void config_free(struct config *config)
     }
     for (size_t i = 0; i < CONFIG_KEYS_MAX; i++)
         free(config->where[i]);
+    for (size_t i = 0; i < config->setting_count; i++) {
+        free(config->settings[i].key);
+        free(config->settings[i].value);
+        free(config->settings[i].where);
+    }
+    free(config->settings);
     memset(config, 0, sizeof(*config));
 }
 

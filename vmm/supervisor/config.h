@@ -37,6 +37,13 @@ struct config_input {
     char *where;       /* "task.ini:7" */
 };
 
+struct config_setting {
+    size_t row;  /* of config_keys */
+    char *key;   /* as written */
+    char *value; /* as written */
+    char *where; /* "task.ini:14", "--set", "default" */
+};
+
 struct config {
     char *path;      /* of the ini file, as the user named it */
     char *directory; /* that relative paths start from */
@@ -91,6 +98,10 @@ struct config {
 
     /* Per row of config_keys: "task.ini:14", or NULL for the default. */
     char *where[CONFIG_KEYS_MAX];
+
+    /* Every key that has a value, for people; what was replaced is not among them. */
+    struct config_setting *settings;
+    size_t setting_count;
 };
 
 /*

@@ -103,12 +103,16 @@ static int disk_reopen_readonly(int fd, struct err *err)
     return readonly;
 }
 
+uint64_t disk_export_bytes(const struct config *config)
+{
+    return config->artifacts_total_bytes + EXPORT_HEADROOM_BYTES;
+}
+
 static int disks_make_export(struct disks *disks, const struct plan *plan, struct err *err)
 {
     disks->export_disk = disk_create(plan, err);
     if (disks->export_disk < 0 ||
-        disk_resize(disks->export_disk, plan->config->artifacts_total_bytes + EXPORT_HEADROOM_BYTES,
-            err) < 0)
+        disk_resize(disks->export_disk, disk_export_bytes(plan->config), err) < 0)
         return -1;
     disks->export_readonly = disk_reopen_readonly(disks->export_disk, err);
     return disks->export_readonly < 0 ? -1 : 0;

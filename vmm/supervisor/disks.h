@@ -20,6 +20,9 @@ struct disks {
         .scratch = -1, .export_disk = -1, .export_readonly = -1, .import = -1                      \
     }
 
+/* Size of the export disk: the artifacts and what their archive adds. */
+uint64_t disk_export_bytes(const struct config *config);
+
 int disks_make(struct disks *disks, const struct plan *plan, struct err *err);
 void disks_free(struct disks *disks);
 

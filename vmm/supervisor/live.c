@@ -24,6 +24,8 @@ static size_t live_write(struct live *live, const uint8_t *bytes, size_t size)
 {
     size_t done = 0;
 
+    if (live->progress && live->is_terminal && size > 0)
+        progress_hide(live->progress);
     while (done < size && !live->gone) {
         ssize_t count = sink_write(&live->sink, bytes + done, size - done);
 
@@ -38,6 +40,8 @@ static size_t live_write(struct live *live, const uint8_t *bytes, size_t size)
     }
     if (done > 0)
         live->progress_ns = clock_mono_ns();
+    if (live->progress && live->is_terminal && done > 0)
+        progress_wrote(live->progress, bytes[done - 1] == '\n');
     return done;
 }
 
@@ -87,11 +91,35 @@ static void live_push(struct live *live, const uint8_t *bytes, size_t size)
     live_spool(live, bytes + done, size - done);
 }
 
+void live_push_line(struct live *live, const uint8_t *line, size_t size, bool ours)
+{
+    uint64_t dropped = live->dropped_bytes;
+    size_t done;
+
+    if (live->gone || !live->loop)
+        return;
+    if (!ours && !range_within(live->spool_end, size, live->spool_limit)) {
+        live->dropped_lines++;
+        return;
+    }
+    if (ours) /* bounded: a run has few of them */
+        live->spool_limit += size;
+    done = live_drained(live) ? live_write(live, line, size) : 0;
+    live_spool(live, line + done, size - done);
+    if (live->dropped_bytes == dropped)
+        return;
+    live->dropped_lines++;
+    if (done > 0)
+        live_give_up(live); /* half a line is out, and what follows would be joined to it */
+}
+
 static void live_take(struct live *live, const uint8_t *bytes, size_t size)
 {
     uint8_t shown[TERMINAL_FILTER_GROWTH * (CHUNK_BYTES + TERMINAL_FILTER_PENDING_MAX)];
 
-    if (live->is_terminal)
+    if (live->divert)
+        live->divert(live->divert_context, bytes, size);
+    else if (live->is_terminal)
         live_push(live, shown, terminal_filter(&live->filter, bytes, size, shown));
     else
         live_push(live, bytes, size);

@@ -11,6 +11,7 @@
 #define VMM_SUPERVISOR_LIVE_H
 
 #include "base/loop.h"
+#include "supervisor/progress.h"
 #include "supervisor/sink.h"
 #include "supervisor/terminal_filter.h"
 
@@ -25,8 +26,13 @@ struct live {
     struct terminal_filter filter;
     int spool_fd; /* owned; -1 without one */
     uint64_t spool_start, spool_end, spool_limit;
-    uint64_t dropped_bytes; /* beyond the limit of the spool, or when it could not be written */
-    uint64_t progress_ns;   /* when the reader last took something */
+    uint64_t dropped_bytes;    /* beyond the limit of the spool, or when it could not be written */
+    uint64_t progress_ns;      /* when the reader last took something */
+    uint64_t dropped_lines;    /* of live_push_line() */
+    struct progress *progress; /* shares the terminal; NULL: none does. Set by the caller */
+    /* Takes the input instead of the reader; NULL: the reader gets it. Set by the caller. */
+    void (*divert)(void *context, const uint8_t *bytes, size_t size);
+    void *divert_context;
     void (*changed)(void *context); /* the input ended, or nothing waits any more */
     void *context;
 };
@@ -42,6 +48,12 @@ int live_start(struct live *live, struct loop *loop, int in_fd, struct sink sink
 void live_stop(struct live *live);
 /* Take nothing more from the scribe. */
 void live_end_input(struct live *live);
+
+/*
+ * Show one line of SIZE bytes, whole or not at all: the spool has no room for it then, and it is
+ * counted. OURS may go beyond the limit of the spool.
+ */
+void live_push_line(struct live *live, const uint8_t *line, size_t size, bool ours);
 
 /* The scribe's end is closed and everything of it was taken or spooled. */
 bool live_input_ended(const struct live *live);

@@ -12,12 +12,13 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/mem.h"
 #include "supervisor/batch.h"
 #include "supervisor/doctor.h"
+#include "supervisor/error_json.h"
 #include "supervisor/gc.h"
 #include "supervisor/options.h"
 #include "supervisor/task.h"
-#include "supervisor/verdict.h"
 #include "supervisor/version.h"
 
 /* How long a reader of stderr that stands still is waited for, with each line. */
@@ -61,6 +62,13 @@ static void say_errors(const struct text_list *errors, void (*tell)(const char *
     tell(rest);
 }
 
+static void print_errors(const struct text_list *errors, const char *config, int code, bool events)
+{
+    AUTO_FREE char *text = error_json(errors, config, code, events);
+
+    fputs(text, stdout);
+}
+
 static void say_nothing(const char *text)
 {
     (void)text;
@@ -94,8 +102,6 @@ static int run_command(const struct options *options, uint64_t began_ns, struct 
     }
     if (options->configs.count > 1)
         return batch_main(options, errors, say, isatty(STDERR_FILENO) ? show_progress : NULL);
-    if (options->quiet)
-        return task_run(options, began_ns, errors, NULL);
     return task_run(options, began_ns, errors, options->member ? say_to_parent : say);
 }
 
@@ -122,14 +128,22 @@ int main(int argc, char **argv)
     struct text_list errors = {0};
     struct options options = {0};
     struct err err = ERR_INIT;
-    int code = VERDICT_EXIT_VMRUN;
+    int code;
 
     signal(SIGCHLD, SIG_DFL); /* ignored, as a caller may leave it, children have no status */
-    if (fill_standard_fds(&err) < 0 || options_parse(&options, argc, argv, &err) < 0)
+    if (fill_standard_fds(&err) < 0 || options_parse(&options, argc, argv, &err) < 0) {
         text_list_add(&errors, err.text);
-    else
+        code = task_exit_code(&options, true);
+    } else {
         code = run_command(&options, began_ns, &errors);
+    }
     say_errors(&errors, options.member ? say_to_parent : say);
+    if ((options.json || options.events) && errors.count > 0)
+        print_errors(&errors, options.config, code, options.events);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        say("stdout could not be written");
+        code = code ? code : task_exit_code(&options, false);
+    }
     text_list_free(&errors);
     options_free(&options);
     return code;

@@ -27,11 +27,17 @@ const char options_help[] =
     "                           tasks DIR/NAME for each\n"
     "  -j, --jobs N             several tasks: run at most N at once (default: one per processor)\n"
     "  -s, --set SECTION.KEY=V  replace a value of the task; can be repeated\n"
+    "      --check              run nothing: show every value and what is needed\n"
+    "      --plan               the same, and the machine and processes it would be\n"
+    "      --json               stdout is the result (check, plan, errors) as JSON\n"
+    "      --events             stdout is JSON lines: what happens and is printed\n"
+    "      --exit-code=status   exit with 0 ok, 1 task failed, 2 limit, 3 nothing is\n"
+    "                           known of the task, 64 wrong usage or task file\n"
+    "      --timing             where the time went, on stderr\n"
     "      --console            record the guest kernel's console as well (slower)\n"
     "  -q, --quiet              only the task's output and errors\n"
     "  -v, --verbose            also what happens when\n"
     "  -n, --dry-run            gc: only say what would be removed\n"
-    "      --json               doctor: its report as JSON\n"
     "      --version            print the version\n"
     "  -h, --help               print this\n"
     "\n"
@@ -42,7 +48,18 @@ const char options_help[] =
     "order\n"
     "of the command line; 128+N when signal N cancelled them.\n";
 
-enum { OPTION_CONSOLE = 256, OPTION_VERSION, OPTION_JSON, OPTION_DOCTOR, OPTION_MEMBER };
+enum {
+    OPTION_CONSOLE = 256,
+    OPTION_VERSION,
+    OPTION_JSON,
+    OPTION_DOCTOR,
+    OPTION_MEMBER,
+    OPTION_EXIT_CODE,
+    OPTION_CHECK,
+    OPTION_PLAN,
+    OPTION_EVENTS,
+    OPTION_TIMING
+};
 
 static const struct option long_options[] = {
     {"config", required_argument, NULL, 'c'},
@@ -54,6 +71,11 @@ static const struct option long_options[] = {
     {"json", no_argument, NULL, OPTION_JSON},
     {"version", no_argument, NULL, OPTION_VERSION},
     {"doctor", no_argument, NULL, OPTION_DOCTOR},
+    {"check", no_argument, NULL, OPTION_CHECK},
+    {"plan", no_argument, NULL, OPTION_PLAN},
+    {"events", no_argument, NULL, OPTION_EVENTS},
+    {"timing", no_argument, NULL, OPTION_TIMING},
+    {"exit-code", required_argument, NULL, OPTION_EXIT_CODE},
     {"help", no_argument, NULL, 'h'},
     {"jobs", required_argument, NULL, 'j'},
     {"dry-run", no_argument, NULL, 'n'},
@@ -134,6 +156,23 @@ static int option_take(struct options *options, int code, char **argv, struct er
     case OPTION_MEMBER:
         options->member = true;
         return 0;
+    case OPTION_CHECK:
+        options->show = options->show == SHOW_PLAN ? SHOW_PLAN : SHOW_CHECK;
+        return 0;
+    case OPTION_EVENTS:
+        options->events = true;
+        return 0;
+    case OPTION_TIMING:
+        options->timing = true;
+        return 0;
+    case OPTION_PLAN:
+        options->show = SHOW_PLAN;
+        return 0;
+    case OPTION_EXIT_CODE:
+        options->exit_status = strcmp(optarg, "status") == 0;
+        if (!options->exit_status && strcmp(optarg, "task") != 0)
+            return err_set(err, "--exit-code %s: it must be task or status", optarg);
+        return 0;
     default:
         return option_err(code, argv, err);
     }
@@ -141,14 +180,20 @@ static int option_take(struct options *options, int code, char **argv, struct er
 
 static int options_check(const struct options *options, struct err *err)
 {
-    if (options->json && options->command == COMMAND_RUN)
-        return err_set(err, "--json: it belongs to vmrun doctor");
+    bool several = options->configs.count > 1;
+
     if (options->dry_run && options->command == COMMAND_RUN)
         return err_set(err, "--dry-run: it belongs to vmrun gc");
     if (options->command == COMMAND_RUN && !options->config)
         return err_set(err, "which task? Name it with --config FILE; see vmrun --help");
     if (options->quiet && options->verbose)
         return err_set(err, "--quiet and --verbose: use one of them");
+    if (options->json && options->events)
+        return err_set(err, "--json and --events: stdout can be one of them");
+    if (options->events && (options->command != COMMAND_RUN || options->show != SHOW_NOTHING))
+        return err_set(err, "--events: there are none without a run");
+    if (several && (options->json || options->events || options->show != SHOW_NOTHING))
+        return err_set(err, "--json, --events, --check and --plan: they take one --config");
     return 0;
 }
 
@@ -160,9 +205,13 @@ int options_parse(struct options *options, int argc, char **argv, struct err *er
     opterr = 0;
     optind = 1;
     while ((code = getopt_long(argc, argv, ":c:o:s:j:nqvh", long_options, NULL)) != -1) {
-        if (option_take(options, code, argv, err) < 0)
-            return -1;
+        struct err problem = ERR_INIT;
+
+        if (option_take(options, code, argv, &problem) < 0 && !err_is_set(err))
+            *err = problem;
     }
+    if (err_is_set(err))
+        return -1;
     if (optind < argc && strcmp(argv[optind], "doctor") == 0) {
         options->command = COMMAND_DOCTOR;
         optind++;

@@ -16,6 +16,13 @@ enum options_command {
     COMMAND_VERSION,
 };
 
+/* What is shown of a task instead of running it. */
+enum options_show {
+    SHOW_NOTHING, /* it is run */
+    SHOW_CHECK,   /* --check: its configuration, resolved */
+    SHOW_PLAN,    /* --plan: that, and the machine and processes that would be */
+};
+
 struct options {
     enum options_command command;
     const char *config;       /* --config; set for COMMAND_RUN */
@@ -28,12 +35,19 @@ struct options {
     bool console;
     bool quiet;
     bool verbose;
-    bool json; /* doctor */
+    bool json;
+    bool events;
+    bool timing;
+    enum options_show show; /* instead of running */
+    bool exit_status;       /* --exit-code=status */
 };
 
 enum { OPTIONS_JOBS_MAX = 256 };
 
-/* OPTIONS is to be freed in both cases; its strings are ARGV's. */
+/*
+ * OPTIONS is to be freed in both cases; its strings are ARGV's. After an error, which is the first,
+ * what could be understood is set all the same: how an error is reported is an option too.
+ */
 int options_parse(struct options *options, int argc, char **argv, struct err *err);
 void options_free(struct options *options);
 

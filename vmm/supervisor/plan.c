@@ -5,15 +5,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "base/text.h"
 #include "supervisor/host.h"
 #include "supervisor/arch/arch.h"
@@ -232,10 +235,29 @@ int plan_make(struct plan *plan, const struct config *config, const struct plan_
         plan_open_image(plan, err) < 0 || plan_open_stdin(plan, err) < 0 ||
         plan_open_programs(plan, programs, err) < 0 || plan_open_guest(plan, programs, err) < 0)
         return -1;
+    if (request->dry)
+        return 0;
     plan->kvm_fd = host_open_kvm(err);
     if (plan->kvm_fd < 0)
         return -1;
     return host_check_native(plan->programs_fd, plan->kvm_fd, err);
+}
+
+/* Supervisor, scribe, monitor and extractor, as measured, with room to spare. */
+#define PROCESSES_BYTES (48 * MIB)
+/* Page tables and rmap of KVM, page tables of the monitor, for each byte of guest RAM. */
+#define TABLES_SHARE 128
+
+uint64_t plan_host_memory_bytes(const struct plan *plan)
+{
+    const struct config *config = plan->config;
+    uint64_t bytes = config->memory_bytes + config->memory_bytes / TABLES_SHARE + PROCESSES_BYTES;
+    struct statfs system;
+
+    if (plan->disk_dir_fd >= 0 && fstatfs(plan->disk_dir_fd, &system) == 0 &&
+        system.f_type == TMPFS_MAGIC)
+        bytes += config->disk_bytes + config->artifacts_total_bytes;
+    return bytes;
 }
 
 void plan_free(struct plan *plan)

@@ -14,6 +14,7 @@ enum { PLAN_RUN_ID_BYTES = 32 };
 struct plan_request {
     const char *output; /* --output, relative to the working directory; NULL: [output] dir */
     bool console;
+    bool dry; /* nothing will be run: KVM is not looked at, and kvm_fd stays -1 */
 };
 
 struct plan {
@@ -43,6 +44,12 @@ struct plan {
 int plan_make(struct plan *plan, const struct config *config, const struct plan_request *request,
     struct err *err);
 void plan_free(struct plan *plan);
+
+/*
+ * RAM of the host that the run may take at its peak: guest RAM, the processes of vmrun with the
+ * tables that KVM keeps, and the disks where they lie on a tmpfs.
+ */
+uint64_t plan_host_memory_bytes(const struct plan *plan);
 
 /* The directory that the running executable lies in. */
 char *plan_programs_directory(void);

@@ -20,7 +20,7 @@
 #include "supervisor/result_parts.h"
 #include "supervisor/version.h"
 
-static void put_verdict(json_t *root, const struct verdict *verdict)
+void result_verdict(json_t *root, const struct verdict *verdict)
 {
     json_t *hit = json_array();
 
@@ -90,7 +90,7 @@ static json_t *streams(const struct plan *plan, const struct outcome *outcome)
     return object;
 }
 
-static json_t *limits(const struct config *config)
+json_t *result_limits(const struct config *config)
 {
     json_t *object = json_object();
 
@@ -149,14 +149,14 @@ char *result_text(
     put_text(root, "schema", "vmrun.result/1");
     put_text(root, "run_id", plan->run_id);
     put_text(root, "task", plan->config->name);
-    put_verdict(root, verdict);
+    result_verdict(root, verdict);
     put(root, "time", times(outcome));
     put(root, "guest_claims", result_guest_claims(outcome));
     put(root, "monitor_claims", result_monitor_claims(outcome));
     put(root, "host_measured", result_host_measured(outcome));
     put(root, "streams", streams(plan, outcome));
     put(root, "artifacts", result_artifacts(plan->config, outcome));
-    put(root, "limits", limits(plan->config));
+    put(root, "limits", result_limits(plan->config));
     put(root, "controls_active", result_controls(outcome));
     put(root, "digests", digests(plan));
     put(root, "versions", versions(outcome));

@@ -7,6 +7,7 @@
 
 #include "supervisor/config.h"
 #include "supervisor/outcome.h"
+#include "supervisor/verdict.h"
 
 /* Each takes over VALUE; lack of memory ends the process. */
 void put(json_t *object, const char *key, json_t *value);
@@ -22,5 +23,8 @@ json_t *result_monitor_claims(const struct outcome *outcome);
 json_t *result_host_measured(const struct outcome *outcome);
 json_t *result_artifacts(const struct config *config, const struct outcome *outcome);
 json_t *result_controls(const struct outcome *outcome);
+/* result.c: status and all that belongs to it; the effective limits. */
+void result_verdict(json_t *object, const struct verdict *verdict);
+json_t *result_limits(const struct config *config);
 
 #endif

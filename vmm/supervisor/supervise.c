@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/num.h"
 #include "supervisor/monitor_rss.h"
+#include "supervisor/story.h"
 #include "supervisor/supervise_internal.h"
 
 /* How long what is not a limit of the user's may take. */
@@ -167,14 +168,18 @@ static void deadline_expired(void *context)
 
 void run_mark(struct supervision *run, enum outcome_moment moment)
 {
-    if (run->outcome->moments_ns[moment] == 0)
-        run->outcome->moments_ns[moment] = clock_mono_ns();
+    if (run->outcome->moments_ns[moment] != 0)
+        return;
+    run->outcome->moments_ns[moment] = clock_mono_ns();
+    story_moment(run, moment);
 }
 
-static void run_say(const struct supervision *run, const char *text)
+void run_say(struct supervision *run, const char *text)
 {
-    if (run->say)
-        run->say(text);
+    if (!run->view.say)
+        return;
+    progress_hide(&run->progress);
+    run->view.say(text);
 }
 
 /* ---- records of the monitor ------------------------------------------------------------------ */
@@ -436,11 +441,12 @@ static void run_init(struct supervision *run)
     run->signal_fd = run->artifacts_fd = run->loop.epoll_fd = -1;
     for (int i = 0; i < 2; i++)
         run->live[i] = (struct live)LIVE_INIT;
+    run->progress = (struct progress)PROGRESS_INIT;
 }
 
 void supervise(struct supervision *run, const struct plan *plan, const struct disks *disks,
     const struct run_dir *run_dir, int output_fd, struct outcome *outcome,
-    void (*say)(const char *text))
+    const struct supervise_view *view)
 {
     struct err err = ERR_INIT;
 
@@ -450,8 +456,10 @@ void supervise(struct supervision *run, const struct plan *plan, const struct di
     run->run_dir = run_dir;
     run->output_fd = output_fd;
     run->outcome = outcome;
-    run->say = say;
+    if (view)
+        run->view = *view;
     run_init(run);
+    events_init(&run->events, &run->live[0], outcome->moments_ns[MOMENT_BEGIN]);
     if (loop_init(&run->loop, &err) < 0 || listen_to_signals(run, &err) < 0 ||
         run_start(run, &err) < 0 || loop_run(&run->loop, &err) < 0) {
         outcome->cause = CAUSE_HOST;
@@ -462,6 +470,7 @@ void supervise(struct supervision *run, const struct plan *plan, const struct di
     child_fini(&run->extractor);
     child_fini(&run->scribe);
     stdin_pump_stop(&run->stdin_pump);
+    progress_stop(&run->progress);
     run->state = STATE_DONE;
     outcome->scratch_bytes = disk_allocated_bytes(disks->scratch);
     outcome->export_bytes = disk_allocated_bytes(disks->export_disk);

@@ -8,9 +8,11 @@
 #define VMM_SUPERVISOR_SUPERVISE_H
 
 #include "supervisor/disks.h"
+#include "supervisor/events.h"
 #include "supervisor/live.h"
 #include "supervisor/outcome.h"
 #include "supervisor/plan.h"
+#include "supervisor/progress.h"
 #include "supervisor/run_dir.h"
 #include "supervisor/spawn.h"
 #include "supervisor/stdin_pump.h"
@@ -29,12 +31,24 @@ enum run_state {
     STATE_COUNT,
 };
 
+/* How a run is shown while it goes on. All zero: output as it comes, and no word of ours. */
+struct supervise_view {
+    void (*say)(const char *text); /* narration; NULL when quiet */
+    bool verbose;                  /* say what happens when */
+    bool progress;                 /* a line about what goes on, where stderr is a terminal */
+    enum {
+        VIEW_OUTPUT, /* stdout is the task's stdout, stderr its stderr */
+        VIEW_EVENTS, /* stdout is lines of JSON, events.h */
+        VIEW_FILES,  /* output is in the files only */
+    } output;
+};
+
 struct supervision {
     const struct plan *plan;
     const struct disks *disks;
     const struct run_dir *run_dir; /* its lock is shared with each child; NULL in unit tests */
     int output_fd;
-    void (*say)(const char *text); /* narration; NULL when quiet */
+    struct supervise_view view;
     struct outcome *outcome;
 
     struct loop loop;
@@ -49,6 +63,8 @@ struct supervision {
     int artifacts_fd;
     int signal_count; /* requests to end so far */
     struct live live[2];
+    struct events events; /* of VIEW_EVENTS */
+    struct progress progress;
     struct stdin_pump stdin_pump;
 };
 
@@ -57,12 +73,12 @@ void supervise_block_signals(void);
 
 /*
  * Run the plan. What goes wrong from here on is part of OUTCOME: there is no error to return.
- * Signals INT, TERM and HUP, unless they are ignored, are blocked from here on and mean: end the
- * run.
+ * VIEW may be NULL. Signals INT, TERM and HUP, unless they are ignored, are blocked from here on
+ * and mean: end the run.
  */
 void supervise(struct supervision *run, const struct plan *plan, const struct disks *disks,
     const struct run_dir *run_dir, int output_fd, struct outcome *outcome,
-    void (*say)(const char *text));
+    const struct supervise_view *view);
 
 /*
  * Hand what live output is left to readers that are slow. Ends when all is read, when nothing was

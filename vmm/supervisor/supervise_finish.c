@@ -38,6 +38,18 @@ void run_live_changed(void *context)
         start_extractor(run);
 }
 
+/* The scribe made a line that it must not make: it was taken over. */
+void run_events_broken(void *context)
+{
+    struct supervision *run = context;
+
+    if (run->outcome->cause == CAUSE_NONE)
+        text_copy(run->outcome->host_text, sizeof(run->outcome->host_text),
+            "vmrun-scribe broke the rule for lines of events");
+    child_kill(&run->scribe);
+    run_end(run, CAUSE_SCRIBE_ENDED);
+}
+
 static int take_totals(struct supervision *run, const struct ipc_record *record, struct err *err)
 {
     struct outcome *outcome = run->outcome;

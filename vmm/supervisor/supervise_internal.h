@@ -15,6 +15,8 @@ enum { RUN_LAST_TURNS_MAX = 64 };
 void run_enter(struct supervision *run, enum run_state state);
 /* Note the time of MOMENT, once. */
 void run_mark(struct supervision *run, enum outcome_moment moment);
+/* Narrate, unless the run is quiet. */
+void run_say(struct supervision *run, const char *text);
 /* End the run for CAUSE: the monitor is told to halt, and killed when it does not. */
 void run_end(struct supervision *run, enum outcome_cause cause);
 /* The same for what the host could not do. */
@@ -31,6 +33,7 @@ void run_monitor_gone(struct supervision *run);
 void run_scribe_ready(void *context, uint32_t events);
 void run_scribe_ended(void *context, uint32_t events);
 void run_live_changed(void *context);
+void run_events_broken(void *context);
 /* The deadlines of STATE_SCRIBE and STATE_EXTRACT. */
 void run_scribe_overdue(struct supervision *run);
 void run_extractor_overdue(struct supervision *run);

@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "supervisor/job_pack.h"
 #include "supervisor/output_dir.h"
+#include "supervisor/story.h"
 #include "supervisor/supervise_internal.h"
 
 /* Bytes of the console that are kept; it is for debugging. */
@@ -15,6 +16,9 @@
 
 /* What a marker of the scribe and escaping may add to a live stream beyond its cap. */
 #define LIVE_HEADROOM_BYTES (64 * KIB)
+
+/* What lines of JSON add to each byte of output when they are spooled for a slow reader. */
+enum { EVENTS_GROWTH = 8 };
 
 /* Both ends of what connects the children; closed here once the children have theirs. */
 struct plumbing {
@@ -70,7 +74,7 @@ static int plumbing_make(struct plumbing *plumbing, const struct supervision *ru
             make_pipe(&plumbing->raw_read[i], &plumbing->raw_write[i], err) < 0)
             return -1;
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && run->view.output != VIEW_FILES; i++) {
         if (make_pipe(&plumbing->live_read[i], &plumbing->live_write[i], err) < 0)
             return -1;
     }
@@ -104,13 +108,19 @@ int run_spawn(const struct supervision *run, struct child *child, const char *na
     return child_spawn(child, run->plan->programs_fd, name, all, fd_count, err);
 }
 
+static uint32_t live_form(const struct supervision *run, int fd)
+{
+    if (run->view.output == VIEW_EVENTS)
+        return LIVE_EVENTS;
+    return isatty(fd) ? LIVE_ESCAPED : LIVE_RAW;
+}
+
 static int start_scribe(struct supervision *run, const struct plumbing *plumbing, struct err *err)
 {
     const struct config *config = run->plan->config;
     struct ipc_scribe setup = {
         .cap_bytes = {config->stdout_bytes, config->stderr_bytes, CONSOLE_CAP_BYTES},
-        /* One word for both streams: where only one is a terminal, our own filter has to do. */
-        .live_escape = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO)};
+        .live_form = {live_form(run, STDOUT_FILENO), live_form(run, STDERR_FILENO)}};
     struct child_fd fds[3 * STREAM_COUNT];
     size_t count = 0;
 
@@ -169,7 +179,28 @@ static int start_monitor(struct supervision *run, const struct plumbing *plumbin
     return ipc_send_machine(run->monitor.ipc, &setup, err);
 }
 
-static int start_live(struct supervision *run, struct plumbing *plumbing, struct err *err)
+/* Everything in one place: both streams, on stdout, as the lines of events.h. */
+static int start_events(struct supervision *run, struct plumbing *plumbing, struct err *err)
+{
+    const struct config *config = run->plan->config;
+    uint64_t limit = EVENTS_GROWTH * (config->stdout_bytes + config->stderr_bytes);
+    struct err ignored = ERR_INIT;
+    int spool = disk_create(run->plan, &ignored);
+
+    run->events.broken = run_events_broken;
+    run->events.context = run;
+    for (int i = 0; i < 2; i++) {
+        run->live[i].divert = events_feed;
+        run->live[i].divert_context = &run->events.feeds[i];
+        if (live_start(&run->live[i], &run->loop, fd_take(&plumbing->live_read[i]),
+                i == 0 ? sink_open(STDOUT_FILENO, O_WRONLY) : (struct sink)SINK_INIT,
+                i == 0 ? spool : -1, limit, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int start_output(struct supervision *run, struct plumbing *plumbing, struct err *err)
 {
     uint64_t caps[] = {run->plan->config->stdout_bytes, run->plan->config->stderr_bytes};
 
@@ -178,14 +209,34 @@ static int start_live(struct supervision *run, struct plumbing *plumbing, struct
         struct err ignored = ERR_INIT;
         int spool = disk_create(run->plan, &ignored);
 
-        run->live[i].changed = run_live_changed;
-        run->live[i].context = run;
         if (live_start(&run->live[i], &run->loop, fd_take(&plumbing->live_read[i]),
                 sink_open(STDOUT_FILENO + i, O_WRONLY), spool,
                 TERMINAL_FILTER_GROWTH * caps[i] + LIVE_HEADROOM_BYTES, err) < 0)
             return -1;
     }
     return 0;
+}
+
+static int start_live(struct supervision *run, struct plumbing *plumbing, struct err *err)
+{
+    if (run->view.progress) {
+        run->progress.describe = story_progress;
+        run->progress.context = run;
+        progress_start(&run->progress, &run->loop);
+    }
+    for (int i = 0; i < 2; i++) {
+        run->live[i].progress = &run->progress;
+        run->live[i].changed = run_live_changed;
+        run->live[i].context = run;
+    }
+    switch (run->view.output) {
+    case VIEW_EVENTS:
+        return start_events(run, plumbing, err);
+    case VIEW_FILES:
+        return 0;
+    default:
+        return start_output(run, plumbing, err);
+    }
 }
 
 static int start_stdin(struct supervision *run, struct plumbing *plumbing, struct err *err)
@@ -216,13 +267,13 @@ int run_start(struct supervision *run, struct err *err)
     int failed = plumbing_make(&plumbing, run, err);
 
     if (failed == 0)
+        failed = start_live(run, &plumbing, err);
+    if (failed == 0)
         failed = start_scribe(run, &plumbing, err);
     if (failed == 0)
         failed = start_monitor(run, &plumbing, err);
     if (failed == 0)
         failed = listen_to_children(run, err);
-    if (failed == 0)
-        failed = start_live(run, &plumbing, err);
     if (failed == 0)
         failed = start_stdin(run, &plumbing, err);
     plumbing_close(&plumbing);

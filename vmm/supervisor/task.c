@@ -13,13 +13,16 @@
 #include "supervisor/output_dir.h"
 #include "supervisor/result.h"
 #include "supervisor/run_dir.h"
+#include "supervisor/show.h"
+#include "supervisor/story.h"
 #include "supervisor/supervise.h"
 #include "supervisor/verdict.h"
 
 struct task {
     const struct options *options;
     struct text_list *errors;
-    void (*narrate)(const char *text); /* never NULL */
+    void (*print)(const char *text);   /* a line on stderr */
+    void (*narrate)(const char *text); /* the same, or nothing when quiet */
     struct config config;
     struct plan plan;
     struct disks disks;
@@ -27,27 +30,54 @@ struct task {
     struct supervision run;
 };
 
+/* What vmrun exits with when it could not begin a run. */
+int task_exit_code(const struct options *options, bool users_fault)
+{
+    if (!options->exit_status)
+        return VERDICT_EXIT_VMRUN;
+    return users_fault ? STATUS_CODE_USAGE : STATUS_CODE_INFRA;
+}
+
 static void narrate_nothing(const char *text)
 {
     (void)text;
 }
 
+static void print_to(void (*print)(const char *text), const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+static void task_print(const struct task *task, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static void task_narrate(const struct task *task, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void task_narrate(const struct task *task, const char *format, ...)
+static void print_to(void (*print)(const char *text), const char *format, va_list args)
 {
     AUTO_FREE char *text = NULL;
-    va_list args;
-    int length;
+    int length = vasprintf(&text, format, args);
 
-    va_start(args, format);
-    length = vasprintf(&text, format, args);
-    va_end(args);
     must(length >= 0);
-    task->narrate(text);
+    print(text);
 }
 
+static void task_print(const struct task *task, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    print_to(task->print, format, args);
+    va_end(args);
+}
+
+static void task_narrate(const struct task *task, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    print_to(task->narrate, format, args);
+    va_end(args);
+}
+
+/* --timing: where the time went. It was asked for, so that --quiet does not hide it. */
 static void tell_times(const struct task *task)
 {
     static const struct {
@@ -58,12 +88,14 @@ static void tell_times(const struct task *task)
         {"task", MOMENT_STARTED, MOMENT_EXITED}, {"export", MOMENT_EXITED, MOMENT_EXPORTED},
         {"stop", MOMENT_EXPORTED, MOMENT_GONE}, {"finish", MOMENT_GONE, MOMENT_DONE},
         {"total", MOMENT_BEGIN, MOMENT_DONE}};
+    double ms, total = 0;
 
+    (void)outcome_span_ms(&task->outcome, MOMENT_BEGIN, MOMENT_DONE, &total);
+    task->print("phase            ms   share");
     for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++) {
-        double ms;
-
         if (outcome_span_ms(&task->outcome, phases[i].from, phases[i].to, &ms))
-            task_narrate(task, "%-7s %9.1f ms", phases[i].name, ms);
+            task_print(task, "%-8s %10.1f  %5.1f %%", phases[i].name, ms,
+                total > 0 ? 100 * ms / total : 0);
     }
 }
 
@@ -96,11 +128,22 @@ static void tell_verdict(const struct task *task, const struct verdict *verdict)
         if (!verdict->limit || strcmp(verdict->limits_hit[i], verdict->limit) != 0)
             task_narrate(task, "limit reached: %s", verdict->limits_hit[i]);
     }
-    if (task->options->verbose)
-        tell_times(task);
     if (task->config.collect.count > 0)
         task_narrate(task, "%zu artifact%s in %s/artifacts", files, files == 1 ? "" : "s",
             task->plan.output);
+}
+
+static struct supervise_view task_view(
+    const struct options *options, void (*narrate)(const char *text))
+{
+    struct supervise_view view = {
+        .say = narrate, .verbose = options->verbose, .progress = !options->quiet};
+
+    if (options->events)
+        view.output = VIEW_EVENTS;
+    else if (options->json)
+        view.output = VIEW_FILES;
+    return view;
 }
 
 /* From here on there is a result, whatever happens. */
@@ -109,27 +152,49 @@ static int task_supervise(struct task *task, const struct run_dir *run_dir, int 
     AUTO_FREE char *text = NULL;
     struct err err = ERR_INIT;
     struct verdict verdict;
+    struct supervise_view view = task_view(task->options, task->narrate);
     bool written;
+    int code;
 
-    supervise(
-        &task->run, &task->plan, &task->disks, run_dir, output_fd, &task->outcome, task->narrate);
+    supervise(&task->run, &task->plan, &task->disks, run_dir, output_fd, &task->outcome, &view);
     verdict = verdict_make(&task->config, &task->outcome);
     text = result_text(&task->plan, &task->outcome, &verdict);
     written = result_write(output_fd, task->plan.run_id, text, &err) == 0;
     if (!written) {
         text_list_add(task->errors, err.text);
         verdict.code = VERDICT_EXIT_VMRUN;
+        verdict.status_code = STATUS_CODE_INFRA;
     }
+    code = task->options->exit_status ? verdict.status_code : verdict.code;
+    story_done(&task->run, &verdict, code);
     supervise_drain(&task->run);
     supervise_free(&task->run);
     tell_dropped(task);
+    if (task->options->json && written)
+        fputs(text, stdout);
     tell_verdict(task, &verdict);
+    if (task->options->timing)
+        tell_times(task);
     if (written)
         task_narrate(task, "result in %s/result.json", task->plan.output);
     /* Without narration the reason of a failure of ours would be in the file alone. */
     if (verdict.code == VERDICT_EXIT_VMRUN && task->options->quiet)
-        text_list_addf(task->errors, "%s: %s", verdict.status, verdict.reason);
-    return verdict.code;
+        task_print(task, "%s: %s", verdict.status, verdict.reason);
+    return code;
+}
+
+/* What would be run. */
+static void task_show(const struct task *task)
+{
+    json_t *shown = show_make(&task->plan, task->options->show == SHOW_PLAN);
+
+    if (task->options->json) {
+        json_dumpf(shown, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+        fputc('\n', stdout);
+    } else {
+        show_print(shown, stdout);
+    }
+    json_decref(shown);
 }
 
 /* What is created now is there for others to see, and is gone or complete when this is over. */
@@ -137,7 +202,7 @@ static int task_run_in_directory(struct task *task, struct err *err)
 {
     struct run_dir run_dir = RUN_DIR_INIT;
     AUTO_FD int output_fd = -1;
-    int code = VERDICT_EXIT_VMRUN;
+    int code = task_exit_code(task->options, false);
 
     supervise_block_signals();
     if (run_dir_create(&run_dir, task->plan.run_id, err) == 0) {
@@ -151,14 +216,18 @@ static int task_run_in_directory(struct task *task, struct err *err)
 
 static int task_plan(struct task *task)
 {
-    struct plan_request request = {
-        .output = task->options->output, .console = task->options->console};
+    struct plan_request request = {.output = task->options->output,
+        .console = task->options->console,
+        .dry = task->options->show != SHOW_NOTHING};
     struct err err = ERR_INIT;
-    int code = VERDICT_EXIT_VMRUN;
+    int code = task_exit_code(task->options, false);
 
-    if (plan_make(&task->plan, &task->config, &request, &err) == 0 &&
-        disks_make(&task->disks, &task->plan, &err) == 0)
+    if (plan_make(&task->plan, &task->config, &request, &err) == 0 && request.dry) {
+        task_show(task);
+        code = 0;
+    } else if (!err_is_set(&err) && disks_make(&task->disks, &task->plan, &err) == 0) {
         code = task_run_in_directory(task, &err);
+    }
     if (err_is_set(&err))
         text_list_add(task->errors, err.text);
     disks_free(&task->disks);
@@ -167,15 +236,16 @@ static int task_plan(struct task *task)
 }
 
 int task_run(const struct options *options, uint64_t began_ns, struct text_list *errors,
-    void (*narrate)(const char *text))
+    void (*print)(const char *text))
 {
     struct task *task = calloc(1, sizeof(*task)); /* too large for a small stack */
-    int code = VERDICT_EXIT_VMRUN;
+    int code = task_exit_code(options, true);
 
     must(task != NULL);
     task->options = options;
     task->errors = errors;
-    task->narrate = narrate ? narrate : narrate_nothing;
+    task->print = print;
+    task->narrate = options->quiet ? narrate_nothing : print;
     task->disks = (struct disks)DISKS_INIT;
     task->outcome.moments_ns[MOMENT_BEGIN] = began_ns;
     task->outcome.began_real_ns = clock_real_ns();

@@ -47,11 +47,21 @@ enum verdict_exit {
     EXIT_FIXED,
 };
 
+/* The exit code of vmrun with --exit-code=status; nothing that the task does can imitate it. */
+enum verdict_status_code {
+    STATUS_CODE_OK = 0,
+    STATUS_CODE_TASK = 1,   /* the task failed: the same task will fail again */
+    STATUS_CODE_LIMIT = 2,  /* it needs more than it was given */
+    STATUS_CODE_INFRA = 3,  /* nothing is known of the task: try again, elsewhere, or look why */
+    STATUS_CODE_USAGE = 64, /* command line or task file: nothing was created */
+};
+
 struct verdict_rule {
     const char *status;
     const char *limit; /* NULL: none */
     enum verdict_exit exit;
-    int code;         /* of EXIT_FIXED */
+    int code; /* of EXIT_FIXED */
+    enum verdict_status_code status_code;
     const char *text; /* the reason, in general */
 };
 
@@ -74,7 +84,8 @@ struct verdict {
     const char *limits_hit[VERDICT_LIMITS_MAX];
     size_t limit_count;
     char reason[VERDICT_REASON_BYTES]; /* one line, printable */
-    int code;                          /* of the vmrun process */
+    int code;                          /* of the vmrun process, as in the table */
+    int status_code;                   /* the same with --exit-code=status */
 };
 
 /* What OUTCOME means for the task in CONFIG. */

@@ -216,15 +216,17 @@ static void probed(void **state)
 
 static void scribe(void **state)
 {
-    struct ipc_scribe sent = {.cap_bytes = {1, UINT64_MAX, 3}, .live_escape = true};
+    struct ipc_scribe sent = {
+        .cap_bytes = {1, UINT64_MAX, 3}, .live_form = {LIVE_ESCAPED, LIVE_RAW, LIVE_EVENTS}};
     struct err err = ERR_INIT;
 
     (void)state;
     assert_int_equal(ipc_send_scribe(ends[1], &sent, &err), 0);
     receive_and_cut(get_scribe);
     assert_true(got_scribe.cap_bytes[0] == 1 && got_scribe.cap_bytes[1] == UINT64_MAX &&
-                got_scribe.cap_bytes[2] == 3 && got_scribe.live_escape);
-    assert_int_equal(get_with_byte(get_scribe, 24, 2), -1);
+                got_scribe.cap_bytes[2] == 3 && got_scribe.live_form[0] == LIVE_ESCAPED &&
+                got_scribe.live_form[1] == LIVE_RAW);
+    assert_int_equal(get_with_byte(get_scribe, 32, LIVE_EVENTS + 1), -1);
 }
 
 static void stream(void **state)

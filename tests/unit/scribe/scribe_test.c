@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LINK: vmm/scribe/scribe.c vmm/scribe/stream.c vmm/scribe/log.c vmm/scribe/live.c */
+/* LINK: vmm/scribe/event.c */
 /* LINK: vmm/scribe/escape.c vmm/ipc/ipc.c vmm/ipc/record.c vmm/base/cursor.c vmm/base/err.c */
 /* LINK: vmm/base/fd.c vmm/base/loop.c vmm/base/clock.c vmm/base/text.c -lcrypto */
 /*
@@ -19,6 +20,7 @@
 #include "base/fd.h"
 #include "base/num.h"
 #include "ipc/ipc.h"
+#include "scribe/live.h"
 #include "scribe/scribe.h"
 #include "tests/unit/unit.h"
 
@@ -89,9 +91,9 @@ static void start(const char *log_path, unsigned int unused)
     }
 }
 
-static void set_up_scribe(uint64_t cap, bool escape)
+static void set_up_scribe(uint64_t cap, uint32_t form)
 {
-    const struct ipc_scribe setup = {.cap_bytes = {cap, cap, cap}, .live_escape = escape};
+    const struct ipc_scribe setup = {.cap_bytes = {cap, cap, cap}, .live_form = {form, form, form}};
     struct err err = ERR_INIT;
 
     assert_int_equal(ipc_send_scribe(rig.ipc, &setup, &err), 0);
@@ -179,7 +181,7 @@ static void streams_are_logged_raw_and_shown_escaped(void **state)
 
     (void)state;
     start(NULL, 0);
-    set_up_scribe(1000, true);
+    set_up_scribe(1000, LIVE_ESCAPED);
     assert_int_equal(fd_write_all(rig.in[0], "hello\n", 6), 0);
     assert_int_equal(fd_write_all(rig.in[1], "\x1b[1m\xc3", 5), 0);
     assert_int_equal(fd_write_all(rig.in[2], "", 0), 0);
@@ -203,7 +205,7 @@ static void output_is_shown_at_once(void **state)
 
     (void)state;
     start(NULL, 0);
-    set_up_scribe(1000, false);
+    set_up_scribe(1000, LIVE_RAW);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(fd_write_all(rig.in[0], "abc", 3), 0);
         assert_int_equal(fd_read_all(rig.live[0], text, 3), 3);
@@ -224,7 +226,7 @@ static void a_reader_that_stands_still_holds_up_nothing(void **state)
 
     (void)state;
     start(NULL, 0);
-    set_up_scribe(cap, false);
+    set_up_scribe(cap, LIVE_RAW);
     for (int i = 0; i < 2; i++)
         assert_int_equal(fd_write_all(rig.in[i], big, sizeof(big)), 0);
     end_streams();
@@ -243,13 +245,46 @@ static void a_reader_that_stands_still_holds_up_nothing(void **state)
     expect_exit(0);
 }
 
+/* The last bytes that are read back are the beginning of a character, after the log is final. */
+static void the_beginning_of_a_character_is_shown_too(void **state)
+{
+    static const char beginning[] = "\xe4\xb8";
+    struct ipc_stream_totals totals[STREAM_COUNT];
+    size_t size = 8 * LIVE_CHUNK_BYTES; /* more than the live pipe takes */
+
+    (void)state;
+    start(NULL, 0);
+    set_up_scribe(BIG, LIVE_ESCAPED);
+    memset(big, 'a', size);
+    memcpy(big + size, beginning, 2);
+    assert_int_equal(fd_write_all(rig.in[0], big, size + 2), 0);
+    end_streams();
+    expect_totals(totals);
+    assert_int_equal(fd_read_all(rig.live[0], shown, sizeof(shown)), size + 8);
+    assert_memory_equal(shown + size, "\\xe4\\xb8", 8);
+    expect_exit(0);
+}
+
+static void output_can_be_shown_as_events(void **state)
+{
+    (void)state;
+    start(NULL, 0);
+    set_up_scribe(8, LIVE_EVENTS);
+    assert_int_equal(fd_write_all(rig.in[0], "0123456789", 10), 0);
+    assert_int_equal(fd_write_all(rig.in[1], "a\xff", 2), 0);
+    end_streams();
+    expect_live(0, "\"text\":\"012345\"\n\"cut\":true\n\"text\":\"89\"\n");
+    expect_live(1, "\"b64\":\"Yf8=\"\n");
+    expect_exit(0);
+}
+
 static void a_whole_stream_is_shown_exactly(void **state)
 {
     struct ipc_stream_totals totals[STREAM_COUNT];
 
     (void)state;
     start(NULL, 0);
-    set_up_scribe(BIG, false);
+    set_up_scribe(BIG, LIVE_RAW);
     assert_int_equal(fd_write_all(rig.in[1], big, sizeof(big)), 0);
     end_streams();
     expect_totals(totals);
@@ -266,7 +301,7 @@ static void a_reader_that_is_gone_ends_the_live_copy_only(void **state)
     (void)state;
     start(NULL, 0);
     fd_close(&rig.live[0]);
-    set_up_scribe(BIG, true);
+    set_up_scribe(BIG, LIVE_ESCAPED);
     assert_int_equal(fd_write_all(rig.in[0], big, sizeof(big)), 0);
     assert_int_equal(fd_write_all(rig.in[1], "x", 1), 0);
     end_streams();
@@ -282,7 +317,7 @@ static void a_reader_that_goes_while_it_is_waited_for(void **state)
 
     (void)state;
     start(NULL, 0);
-    set_up_scribe(BIG, true);
+    set_up_scribe(BIG, LIVE_ESCAPED);
     assert_int_equal(fd_write_all(rig.in[0], big, sizeof(big)), 0);
     end_streams();
     expect_totals(totals);
@@ -297,7 +332,7 @@ static void a_full_disk_is_reported_and_the_pipe_drained(void **state)
 
     (void)state;
     start("/dev/full", 0);
-    set_up_scribe(BIG, false);
+    set_up_scribe(BIG, LIVE_RAW);
     assert_int_equal(fd_write_all(rig.in[0], big, sizeof(big)), 0);
     end_streams();
     expect_totals(totals);
@@ -315,7 +350,7 @@ static void unused_streams_are_null_devices(void **state)
 
     (void)state;
     start(NULL, 1U << STREAM_CONSOLE);
-    set_up_scribe(100, false);
+    set_up_scribe(100, LIVE_RAW);
     assert_int_equal(fd_write_all(rig.in[0], "x", 1), 0);
     end_streams();
     expect_totals(totals);
@@ -323,7 +358,7 @@ static void unused_streams_are_null_devices(void **state)
     expect_exit(0);
     tear_down(NULL);
     start(NULL, (1U << STREAM_COUNT) - 1);
-    set_up_scribe(100, false);
+    set_up_scribe(100, LIVE_RAW);
     expect_totals(totals);
     expect_exit(0);
 }
@@ -332,7 +367,7 @@ static void it_ends_with_the_supervisor(void **state)
 {
     (void)state;
     start(NULL, 0);
-    set_up_scribe(100, false);
+    set_up_scribe(100, LIVE_RAW);
     assert_int_equal(fd_write_all(rig.in[0], "x", 1), 0);
     fd_close(&rig.ipc);
     expect_exit(1); /* although its pipes are open */
@@ -362,6 +397,8 @@ static const struct CMUnitTest tests[] = {
     SCRIBE_TEST(streams_are_logged_raw_and_shown_escaped),
     SCRIBE_TEST(output_is_shown_at_once),
     SCRIBE_TEST(a_reader_that_stands_still_holds_up_nothing),
+    SCRIBE_TEST(the_beginning_of_a_character_is_shown_too),
+    SCRIBE_TEST(output_can_be_shown_as_events),
     SCRIBE_TEST(a_whole_stream_is_shown_exactly),
     SCRIBE_TEST(a_reader_that_is_gone_ends_the_live_copy_only),
     SCRIBE_TEST(a_reader_that_goes_while_it_is_waited_for),

@@ -29,6 +29,13 @@ extern const char host_guest_kernels[];
     "panic=-1 nomodule swiotlb=noforce cryptomgr.notests random.trust_cpu=on "                     \
     "random.trust_bootloader=on rcupdate.rcu_expedited=1 "
 
+/* Where the guest finds virtio device INDEX; false where only the monitor knows. */
+struct host_device_place {
+    uint64_t gpa;
+    uint32_t gsi;
+};
+bool host_device_place(uint32_t index, struct host_device_place *place);
+
 /* The whole kernel command line but for device arguments. */
 const char *host_kernel_cmdline(bool console);
 

@@ -10,6 +10,7 @@
 #define VMM_MONITOR_ARCH_X86_64_LAYOUT_H
 
 #include "base/num.h"
+#include "ipc/place_x86_64.h"
 
 #define LAYOUT_GDT       0x500ULL
 #define LAYOUT_ZERO_PAGE 0x7000ULL
@@ -24,7 +25,7 @@
 #define LAYOUT_LOW_END   0x9fc00ULL /* RAM up to here, then nothing up to 1 MiB */
 #define LAYOUT_KERNEL    0x100000ULL
 #define LAYOUT_HOLE      (3 * GIB)
-#define LAYOUT_DEVICES   0xd0000000ULL
+#define LAYOUT_DEVICES   PLACE_X86_64_DEVICES_GPA
 #define LAYOUT_IOAPIC    0xfec00000ULL
 #define LAYOUT_LAPIC     0xfee00000ULL
 #define LAYOUT_TSS       0xfffbd000ULL /* three pages that KVM wants on Intel */
@@ -36,7 +37,8 @@
 #define LAYOUT_MAPPED_BYTES  GIB
 
 enum {
-    LAYOUT_FIRST_PIN = 16, /* IOAPIC pins 16 to 23: the legacy PIC has no part in them */
+    LAYOUT_FIRST_PIN =
+        PLACE_X86_64_FIRST_GSI, /* IOAPIC pins 16 to 23: the legacy PIC has no part in them */
     LAYOUT_LAST_PIN = 23,
     LAYOUT_COM1 = 0x3f8,
 };

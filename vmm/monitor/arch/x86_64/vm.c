@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vm.c: address space, interrupt controllers and port I/O on x86_64. Runs in the monitor. */
+#include <assert.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
@@ -27,6 +28,8 @@ uint32_t arch_memory_regions(
     regions[1].size_bytes = size_bytes - LAYOUT_HOLE;
     return 2;
 }
+
+static_assert(ARCH_DEVICE_BYTES == PLACE_X86_64_DEVICE_BYTES, "what --plan says");
 
 gpa_t arch_device_gpa(uint32_t index)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "ipc/place_x86_64.h"
 #include "supervisor/arch/arch.h"
 
 bool host_cpu_has_virtualization(void)
@@ -39,4 +40,11 @@ const char *host_kernel_cmdline(bool console)
                                      "console=ttyS0,115200";
     /* Without a 16550 the driver would still probe for four. */
     return KERNEL_CMDLINE_COMMON "reboot=t quiet loglevel=0 8250.nr_uarts=0";
+}
+
+bool host_device_place(uint32_t index, struct host_device_place *place)
+{
+    place->gpa = PLACE_X86_64_DEVICES_GPA + index * PLACE_X86_64_DEVICE_BYTES;
+    place->gsi = PLACE_X86_64_FIRST_GSI + index;
+    return true;
 }

@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# --check, --plan and errors as JSON: a task without a run. Needs no KVM.
+
+load e2e.bash
+
+# nothing_made: what was shown left nothing behind.
+nothing_made() {
+    [[ ! -e $T/out && -z $(ls -A "$T/disks") ]]
+}
+
+@test "--check names every value and where it comes from" {
+    task 'echo hi' '[limits]' 'wall = 5s'
+    run_task --check --set machine.vcpus=2 --set limits.wall=7s
+    [[ $status == 0 && ! -s $T/stderr ]]
+    grep -qx 'wall = 7s *(--set)' "$T/stdout"
+    grep -qx 'vcpus = 2 *(--set)' "$T/stdout"
+    grep -qx "memory = 256M *($T/task.ini:[0-9]*)" "$T/stdout"
+    grep -qx 'processes = 256 *(default)' "$T/stdout"
+    grep -qx 'memory = 208M *(default)' "$T/stdout"
+    grep -qx 'sha256: not set *(default)' "$T/stdout"
+    grep -q '^host memory needed: [0-9]*M$' "$T/stdout"
+    nothing_made
+}
+
+@test "--check --json is one object: settings, files, memory" {
+    echo data >"$T/file"
+    task 'cat "a b"' '[input]' "f = $T/file"
+    run_task --check --json --set limits.wall=7s
+    [[ $status == 0 ]]
+    [[ $(jq -r .schema "$T/stdout") == vmrun.check/1 && $(jq .valid "$T/stdout") == true ]]
+    [[ $(jq -c .argv "$T/stdout") == '["cat","a b"]' ]]
+    [[ $(jq -r '.settings[] | select(.key == "wall") | .value + " " + .origin' "$T/stdout") == "7s set" ]]
+    [[ $(jq -r '.settings[] | select(.key == "boot") | .origin' "$T/stdout") == default ]]
+    [[ $(jq -r '.settings[] | select(.key == "name") | .origin' "$T/stdout") == file ]]
+    [[ $(jq '.files[] | select(.role == "input") | .bytes' "$T/stdout") == 5 ]]
+    # RAM of the guest, and the disks, which lie on a tmpfs in the lab.
+    [[ $(jq '.host_memory_bytes > 256 * 1048576' "$T/stdout") == true ]]
+    [[ $(jq 'has("plan")' "$T/stdout") == false ]]
+    nothing_made
+}
+
+@test "--check finds a file that is missing" {
+    task 'true' '[input]' "f = $T/none"
+    run_task --check
+    [[ $status == 125 ]] && grep -q "task.ini:[0-9]*: \[input\] f: .*none" "$T/stderr"
+    run_task --check --exit-code=status
+    [[ $status == 3 ]]
+}
+
+@test "--plan names devices, command line, processes and their fds" {
+    task 'true'
+    run_task --plan --json
+    [[ $status == 0 ]]
+    [[ $(jq -c '[.plan.devices[] | .role]' "$T/stdout") == '["image","scratch","export","vsock"]' ]]
+    [[ $(jq -c '[.plan.devices[] | .readonly]' "$T/stdout") == '[true,false,false,false]' ]]
+    [[ $(jq -r '.plan.kernel_cmdline' "$T/stdout") == *panic=-1* ]]
+    [[ $(jq -r '.plan.processes[0].fds["4"]' "$T/stdout") == /dev/kvm ]]
+    [[ $(jq -c '[.plan.processes[] | .name]' "$T/stdout") == '["vmrun-monitor","vmrun-scribe"]' ]]
+    [[ $(jq '.plan.limits.wall_ms' "$T/stdout") == 60000 ]]
+    run_task --plan
+    grep -q 'image .*virtio-blk .*, read-only' "$T/stdout"
+    nothing_made
+}
+
+@test "stdout that cannot be written is an error" {
+    task 'true'
+    status=0
+    "$VMRUN" --config "$T/task.ini" --check >/dev/full 2>"$T/stderr" || status=$?
+    [[ $status == 125 ]]
+    grep -q stdout "$T/stderr"
+}
+
+@test "--events: a task file with errors is one event" {
+    task 'true' 'hostnam = x'
+    run_task --events
+    [[ $status == 125 && $(wc -l <"$T/stdout") == 1 ]]
+    [[ $(jq -c '[.event, .errors[0].key]' "$T/stdout") == '["error","hostnam"]' ]]
+}
+
+@test "--json: the errors of a task file as JSON on stdout, and for people on stderr" {
+    task 'true' 'hostnam = x' '[limits]' 'wall = 5'
+    run_task --json
+    [[ $status == 125 ]]
+    [[ $(jq -r .schema "$T/stdout") == vmrun.errors/1 && $(jq '.errors | length' "$T/stdout") == 2 ]]
+    [[ $(jq -c '.errors[1] | [.line, .section, .key]' "$T/stdout") == '[6,"limits","wall"]' ]]
+    grep -q 'hostnam' "$T/stderr"
+    run_task --json --exit-code=status --no-such-option
+    [[ $status == 64 && $(jq .vmrun_exit_code "$T/stdout") == 64 ]]
+    nothing_made
+}

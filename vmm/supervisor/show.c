@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* show.c: see show.h. What is shown is the user's own. */
+#include "supervisor/show.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "supervisor/config_keys.h"
+#include "supervisor/config_value.h"
+#include "supervisor/result_parts.h"
+
+enum { ORIGIN_COLUMN = 36 };
+
+static const char *origin_of(const char *where)
+{
+    if (strcmp(where, "default") == 0 || strcmp(where, "--set") == 0)
+        return where[0] == '-' ? "set" : "default";
+    return "file";
+}
+
+static void add_setting(json_t *list, const struct config_key *row, const char *key,
+    const char *value, const char *where)
+{
+    json_t *setting = json_object();
+
+    put_text(setting, "section", row->section);
+    put_text(setting, "key", key);
+    put_text(setting, "value", value);
+    put_text(setting, "origin", origin_of(where));
+    put_text(setting, "where", where);
+    json_array_append_new(list, setting);
+}
+
+/* The value of a key that is absent and that no fixed text stands for; NULL: it has none. */
+static char *derived_value(const struct plan *plan, const struct config_key *row)
+{
+    char size[32];
+
+    if (strcmp(row->section, "limits") == 0 && strcmp(row->key, "memory") == 0) {
+        value_size_text(size, plan->config->task_memory_bytes);
+        return text_clone(size, strlen(size));
+    }
+    if (strcmp(row->section, "machine") == 0 && strcmp(row->key, "kernel") == 0)
+        return text_clone(plan->kernel_path, strlen(plan->kernel_path));
+    if (strcmp(row->section, "machine") == 0 && strcmp(row->key, "initramfs") == 0)
+        return text_clone(plan->initramfs_path, strlen(plan->initramfs_path));
+    return NULL;
+}
+
+/* In the order of the table, so that a section stays together. */
+static json_t *settings(const struct plan *plan)
+{
+    const struct config *config = plan->config;
+    json_t *list = json_array();
+
+    for (size_t number = 0; number < config_key_count; number++) {
+        const struct config_key *row = &config_keys[number];
+        bool many = strcmp(row->key, "*") == 0 || strcmp(row->key, "argv.N") == 0;
+        bool found = false;
+
+        for (size_t i = 0; i < config->setting_count; i++) {
+            const struct config_setting *setting = &config->settings[i];
+
+            if (setting->row != number)
+                continue;
+            add_setting(list, row, setting->key, setting->value, setting->where);
+            found = true;
+        }
+        if (!found && !many) {
+            AUTO_FREE char *value = derived_value(plan, row);
+
+            add_setting(list, row, row->key, value, "default");
+        }
+    }
+    return list;
+}
+
+static void add_file(json_t *list, const char *role, const char *path, int fd)
+{
+    json_t *file = json_object();
+    struct stat status;
+
+    put_text(file, "role", role);
+    put_text(file, "path", path);
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        put_number(file, "bytes", (uint64_t)status.st_size);
+    else
+        put(file, "bytes", json_null()); /* a directory */
+    json_array_append_new(list, file);
+}
+
+/* Every one of them was found and opened: a plan is not made otherwise. */
+static json_t *files(const struct plan *plan)
+{
+    const struct config *config = plan->config;
+    json_t *list = json_array();
+
+    add_file(list, "kernel", plan->kernel_path, plan->kernel_fd);
+    add_file(list, "initramfs", plan->initramfs_path, plan->initramfs_fd);
+    add_file(list, "scratch template", plan->template_path, plan->template_fd);
+    add_file(list, "image", config->image, plan->image_fd);
+    if (plan->stdin_fd >= 0)
+        add_file(list, "stdin", config->stdin_path, plan->stdin_fd);
+    for (size_t i = 0; i < config->input_count; i++)
+        add_file(list, "input", config->inputs[i].source, plan->input_fds[i]);
+    return list;
+}
+
+json_t *show_make(const struct plan *plan, bool machine_too)
+{
+    const struct config *config = plan->config;
+    json_t *root = json_object();
+    json_t *argv = json_array();
+
+    for (size_t i = 0; i < config->argv.count; i++) {
+        json_t *word = json_object();
+
+        put_text(word, "word", config->argv.items[i]); /* escaped where it is not UTF-8 */
+        json_array_append(argv, json_object_get(word, "word"));
+        json_decref(word);
+    }
+    put_text(root, "schema", "vmrun.check/1");
+    put(root, "valid", json_true());
+    put_text(root, "config", config->path);
+    put_digest(root, "config_sha256", config->sha256);
+    put(root, "settings", settings(plan));
+    put(root, "argv", argv);
+    put(root, "files", files(plan));
+    put_text(root, "output", plan->output);
+    put_number(root, "host_memory_bytes", plan_host_memory_bytes(plan));
+    if (machine_too)
+        put(root, "plan", show_plan_make(plan));
+    return root;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static void print_settings(const json_t *list, FILE *to)
+{
+    const char *section = "";
+    const json_t *setting;
+    size_t i;
+
+    json_array_foreach(list, i, setting)
+    {
+        const char *value = text_of(setting, "value");
+        int length;
+
+        if (strcmp(section, text_of(setting, "section")) != 0) {
+            section = text_of(setting, "section");
+            fprintf(to, "\n[%s]\n", section);
+        }
+        length = fprintf(
+            to, "%s%s%s", text_of(setting, "key"), value ? " = " : ": not set", value ? value : "");
+        fprintf(to, "%*s  (%s)\n", length < ORIGIN_COLUMN ? ORIGIN_COLUMN - length : 0, "",
+            text_of(setting, "where"));
+    }
+}
+
+void show_print(const json_t *shown, FILE *to)
+{
+    const json_t *file, *plan = json_object_get(shown, "plan");
+    char size[32];
+    size_t i;
+
+    fprintf(to, "%s: valid\n", text_of(shown, "config"));
+    print_settings(json_object_get(shown, "settings"), to);
+    fprintf(to, "\nfiles found\n");
+    json_array_foreach(json_object_get(shown, "files"), i, file)
+    {
+        const json_t *bytes = json_object_get(file, "bytes");
+
+        fprintf(to, "%-17s %s", text_of(file, "role"), text_of(file, "path"));
+        if (json_is_integer(bytes))
+            fprintf(to, " (%lld bytes)\n", (long long)json_integer_value(bytes));
+        else
+            fprintf(to, " (directory)\n");
+    }
+    fprintf(to, "%-17s %s (new)\n", "output", text_of(shown, "output"));
+    /* Rounded up: "1234567B" tells nobody anything. */
+    value_size_text(size,
+        align_up((uint64_t)json_integer_value(json_object_get(shown, "host_memory_bytes")), MIB));
+    fprintf(to, "host memory needed: %s\n", size);
+    if (plan)
+        show_plan_print(plan, to);
+}
