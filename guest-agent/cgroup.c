@@ -103,6 +103,11 @@ bool cgroup_pids_limited(int cgroup, const struct job *job)
     return cgroup_number(cgroup, "pids.max") == job->processes;
 }
 
+uint64_t cgroup_cpu_ns(int cgroup)
+{
+    return cgroup_keyed_number(cgroup, "cpu.stat", "usage_usec") * 1000;
+}
+
 void cgroup_read_stats(int cgroup, struct cgroup_stats *stats)
 {
     stats->user_ns = cgroup_keyed_number(cgroup, "cpu.stat", "user_usec") * 1000;

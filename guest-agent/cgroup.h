@@ -32,6 +32,9 @@ int cgroup_only_pid(int cgroup, pid_t *pid, struct err *err);
 bool cgroup_memory_limited(int cgroup, const struct job *job);
 bool cgroup_pids_limited(int cgroup, const struct job *job);
 
+/* CPU time used so far; 0 when it cannot be read. */
+uint64_t cgroup_cpu_ns(int cgroup);
+
 /* What was used so far. A number that cannot be read is 0: a claim less, not a failure. */
 void cgroup_read_stats(int cgroup, struct cgroup_stats *stats);
 

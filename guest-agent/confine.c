@@ -43,7 +43,7 @@ int confine_limits(const struct job *job, struct err *err)
     return confine_limit(RLIMIT_NPROC, UINT64_MAX, "processes", err);
 }
 
-int confine_drop_capabilities(struct err *err)
+static int confine_drop_capabilities(struct err *err)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
@@ -51,6 +51,15 @@ int confine_drop_capabilities(struct err *err)
     if (syscall(SYS_capset, &header, none) < 0)
         return err_sys(err, "cannot drop the capabilities");
     return 0;
+}
+
+int confine_init(struct err *err)
+{
+    if (setgroups(0, NULL) < 0 ||
+        setresgid(CONFINE_INIT_ID, CONFINE_INIT_ID, CONFINE_INIT_ID) < 0 ||
+        setresuid(CONFINE_INIT_ID, CONFINE_INIT_ID, CONFINE_INIT_ID) < 0)
+        return err_sys(err, "cannot give the task's init a user of its own");
+    return confine_drop_capabilities(err);
 }
 
 static int confine_drop_bounding(struct err *err)

@@ -8,7 +8,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/quota.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -22,7 +25,11 @@
 /* fs/ext4/ext4.h; not in the kernel's user headers. */
 #define GUEST_EXT4_RESIZE _IOW('f', 16, uint64_t)
 
-enum { GUEST_BLOCK_BYTES = 4096 };
+enum {
+    GUEST_BLOCK_BYTES = 4096,
+    /* With less left, the disk was full: the next write of a program's buffer fails. */
+    GUEST_FULL_BYTES = 64 << 10,
+};
 
 void guest_describe(struct wire_hello *hello, uint64_t started_ns)
 {
@@ -88,14 +95,49 @@ static int guest_make_folder(const char *path, uid_t uid, gid_t gid, mode_t mode
     return 0;
 }
 
-int guest_mount_scratch(const struct job *job, struct err *err)
+/*
+ * Files are counted by their owner, which no task can change: it has no capability. (A project can
+ * be changed by the owner of a file.) A limit that the disk is too small for needs no quota.
+ */
+static int guest_limit_inodes(const struct job *job, struct err *err)
 {
-    /* noinit_itable: no kernel thread that zeroes inode tables, and so fills a sparse disk. */
-    if (mount(WIRE_DISK_SCRATCH, PLACE_SCRATCH, "ext4", MS_NOATIME | MS_NOSUID | MS_NODEV,
-            "noinit_itable,errors=remount-ro") < 0)
-        return err_sys(err, "cannot mount the scratch disk %s", WIRE_DISK_SCRATCH);
-    if (guest_grow_scratch(job->scratch_bytes, err) < 0)
-        return -1;
+    struct dqblk quota = {0};
+    struct statfs room;
+
+    if (statfs(PLACE_SCRATCH, &room) < 0)
+        return err_sys(err, "cannot look at the scratch file system");
+    if (job->inodes >= room.f_ffree)
+        return 0;
+    if (quotactl(QCMD(Q_GETQUOTA, USRQUOTA), WIRE_DISK_SCRATCH, (int)job->uid, (void *)&quota) < 0)
+        return err_sys(err, "cannot read the quota of the task");
+    quota.dqb_ihardlimit = quota.dqb_curinodes + job->inodes;
+    quota.dqb_valid = QIF_ILIMITS;
+    if (quotactl(QCMD(Q_SETQUOTA, USRQUOTA), WIRE_DISK_SCRATCH, (int)job->uid, (void *)&quota) < 0)
+        return err_sys(err, "cannot limit the files of the task");
+    return 0;
+}
+
+uint32_t guest_scratch_limits(const struct job *job)
+{
+    struct dqblk quota = {0};
+    struct statfs room;
+    uint32_t limits = 0;
+
+    if (statfs(PLACE_SCRATCH, &room) == 0) {
+        if ((uint64_t)room.f_bavail * (uint64_t)room.f_bsize < GUEST_FULL_BYTES)
+            limits |= WIRE_LIMIT_DISK;
+        if (room.f_ffree == 0)
+            limits |= WIRE_LIMIT_INODES;
+    }
+    if (quotactl(QCMD(Q_GETQUOTA, USRQUOTA), WIRE_DISK_SCRATCH, (int)job->uid, (void *)&quota) ==
+            0 &&
+        quota.dqb_ihardlimit > 0 && quota.dqb_curinodes >= quota.dqb_ihardlimit)
+        limits |= WIRE_LIMIT_INODES;
+    return limits;
+}
+
+static int guest_make_folders(const struct job *job, struct err *err)
+{
     if (guest_make_folder(PLACE_SCRATCH_TASK, job->uid, job->gid, 0755, err) < 0 ||
         guest_make_folder(PLACE_SCRATCH_TMP, 0, 0, 01777, err) < 0)
         return -1;
@@ -104,4 +146,17 @@ int guest_mount_scratch(const struct job *job, struct err *err)
     if (guest_make_folder(PLACE_SCRATCH_UPPER, 0, 0, 0755, err) < 0)
         return -1;
     return guest_make_folder(PLACE_SCRATCH_WORK, 0, 0, 0700, err);
+}
+
+int guest_mount_scratch(const struct job *job, struct err *err)
+{
+    /* noinit_itable: no kernel thread that zeroes inode tables, and so fills a sparse disk. */
+    if (mount(WIRE_DISK_SCRATCH, PLACE_SCRATCH, "ext4", MS_NOATIME | MS_NOSUID | MS_NODEV,
+            "noinit_itable,errors=remount-ro,usrquota") < 0)
+        return err_sys(err, "cannot mount the scratch disk %s", WIRE_DISK_SCRATCH);
+    if (guest_grow_scratch(job->scratch_bytes, err) < 0)
+        return -1;
+    if (guest_make_folders(job, err) < 0)
+        return -1;
+    return guest_limit_inodes(job, err);
 }

@@ -20,4 +20,10 @@ int guest_set_clock(uint64_t clock_ns, struct err *err);
 /* Mount the scratch disk at PLACE_SCRATCH, grown to the size in JOB, with the task's folders. */
 int guest_mount_scratch(const struct job *job, struct err *err);
 
+/*
+ * WIRE_LIMIT_DISK and WIRE_LIMIT_INODES, as far as the scratch disk is full now. A task that met a
+ * full disk and then deleted something is not told from one that did not.
+ */
+uint32_t guest_scratch_limits(const struct job *job);
+
 #endif

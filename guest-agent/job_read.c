@@ -111,6 +111,12 @@ static bool job_take_number(struct job *job, const struct job_field *field)
         return job_take_limit(&job->open_files, field->number);
     case JOB_SCRATCH_BYTES:
         return job_take_limit(&job->scratch_bytes, field->number);
+    case JOB_CPU_NS:
+        return job_take_limit(&job->cpu_ns, field->number);
+    case JOB_IDLE_NS:
+        return job_take_limit(&job->idle_ns, field->number);
+    case JOB_INODES:
+        return job_take_limit(&job->inodes, field->number);
     case JOB_STDIN:
         return job_take_flag(&job->stdin_stream, field->number);
     case JOB_IMPORT:
@@ -125,7 +131,8 @@ static bool job_take_number(struct job *job, const struct job_field *field)
 int job_read(struct job *job, uint8_t *bytes, size_t size, struct err *err)
 {
     static const enum job_tag required[] = {JOB_ARG, JOB_WORKDIR, JOB_UID, JOB_GID, JOB_CLOCK_NS,
-        JOB_WALL_NS, JOB_MEMORY_BYTES, JOB_PROCESSES, JOB_OPEN_FILES, JOB_SCRATCH_BYTES};
+        JOB_WALL_NS, JOB_MEMORY_BYTES, JOB_PROCESSES, JOB_OPEN_FILES, JOB_SCRATCH_BYTES, JOB_CPU_NS,
+        JOB_IDLE_NS, JOB_INODES};
     struct reader reader = reader_make(bytes, size);
     struct job_field field;
     uint32_t seen = 0;

@@ -28,6 +28,9 @@ struct job {
     uint64_t processes;
     uint64_t open_files;
     uint64_t scratch_bytes;
+    uint64_t cpu_ns;
+    uint64_t idle_ns;
+    uint64_t inodes;
     bool stdin_stream;
     bool import;
     bool root_overlay;

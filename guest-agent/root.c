@@ -8,12 +8,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <linux/capability.h>
+
 #include "base/fd.h"
+#include "confine.h"
 #include "places.h"
 #include "wire/wire.h"
 
@@ -70,15 +75,38 @@ static int root_mount_image(const char *target, struct err *err)
     return err_sys(err, "cannot mount the image %s as EROFS", WIRE_DISK_IMAGE);
 }
 
+/*
+ * An overlay works on its upper layer with the rights of whoever mounted it, at the time of the
+ * mount: without CAP_SYS_RESOURCE the quota of the task holds there too.
+ */
+static int root_mount_overlay(struct err *err)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct all[_LINUX_CAPABILITY_U32S_3];
+    struct __user_cap_data_struct less[_LINUX_CAPABILITY_U32S_3];
+    int failed;
+
+    if (syscall(SYS_capget, &header, all) < 0)
+        return err_sys(err, "cannot read the capabilities");
+    memcpy(less, all, sizeof(less));
+    less[CAP_TO_INDEX(CAP_SYS_RESOURCE)].effective &= ~CAP_TO_MASK(CAP_SYS_RESOURCE);
+    if (syscall(SYS_capset, &header, less) < 0)
+        return err_sys(err, "cannot give up CAP_SYS_RESOURCE");
+    failed = root_mount("overlay", PLACE_ROOT, "overlay", ROOT_SAFE,
+        "lowerdir=" PLACE_IMAGE ",upperdir=" PLACE_SCRATCH_UPPER ",workdir=" PLACE_SCRATCH_WORK,
+        err);
+    if (syscall(SYS_capset, &header, all) < 0 && failed == 0)
+        return err_sys(err, "cannot take CAP_SYS_RESOURCE back");
+    return failed;
+}
+
 static int root_mount_base(const struct job *job, struct err *err)
 {
     if (!job->root_overlay)
         return root_mount_image(PLACE_ROOT, err);
     if (root_mount_image(PLACE_IMAGE, err) < 0)
         return -1;
-    return root_mount("overlay", PLACE_ROOT, "overlay", ROOT_SAFE,
-        "lowerdir=" PLACE_IMAGE ",upperdir=" PLACE_SCRATCH_UPPER ",workdir=" PLACE_SCRATCH_WORK,
-        err);
+    return root_mount_overlay(err);
 }
 
 /* Works on the current directory, the new root. */
@@ -162,7 +190,11 @@ static int root_make_proc(struct err *err)
 {
     const unsigned long flags = ROOT_SAFE | MS_NOEXEC;
 
-    if (root_mount("proc", "/proc", "proc", flags, "hidepid=invisible", err) < 0)
+    char options[ROOT_OPTIONS_BYTES];
+
+    /* Group 0, the default, would see what is hidden from the others. */
+    snprintf(options, sizeof(options), "hidepid=invisible,gid=%u", CONFINE_INIT_ID);
+    if (root_mount("proc", "/proc", "proc", flags, options, err) < 0)
         return -1;
     for (size_t i = 0; i < sizeof(root_readonly_proc) / sizeof(root_readonly_proc[0]); i++) {
         const char *path = root_readonly_proc[i];

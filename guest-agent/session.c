@@ -2,8 +2,8 @@
 /*
  * session.c: see session.h. In the order of a run:
  *
- *     task at the gate   limits read back, STARTED, gate opened, wall clock runs
- *     deadline or CANCEL SIGTERM to all; SESSION_GRACE_NS later the cgroup is killed
+ *     task at the gate   limits read back, STARTED, gate opened, wall clock and watch.h run
+ *     limit or CANCEL    SIGTERM to all; SESSION_GRACE_NS later the cgroup is killed
  *     main ended         EXITED with the numbers of that moment
  *     drain              until output rests for SESSION_IDLE_NS, at most SESSION_DRAIN_NS
  *     kill               whatever is left in the cgroup
@@ -26,9 +26,11 @@
 #include "base/num.h"
 #include "cgroup.h"
 #include "controls.h"
+#include "guest.h"
 #include "pump.h"
 #include "stop.h"
 #include "task.h"
+#include "watch.h"
 #include "wire/wire.h"
 
 #define SESSION_GRACE_NS (500 * NS_PER_MS)
@@ -53,6 +55,7 @@ struct session {
     struct loop_source status;
     struct loop_timer wall;
     struct loop_timer grace;
+    struct watch watch;
     struct loop_timer drain;
     struct loop_timer reap;
     struct pump out;
@@ -151,8 +154,10 @@ static void session_main_ended(struct session *session, struct wire_exited *exit
     exited->oom_kills = stats.oom_kills;
     exited->pids_max_events = stats.pids_max_events;
     exited->limits = session->limits | (stats.oom_kills ? WIRE_LIMIT_MEMORY : 0U) |
-                     (stats.pids_max_events ? WIRE_LIMIT_PROCESSES : 0U);
+                     (stats.pids_max_events ? WIRE_LIMIT_PROCESSES : 0U) |
+                     guest_scratch_limits(session->job);
     session->main_ended = true;
+    watch_stop(&session->watch);
     loop_timer_clear(&session->loop, &session->wall);
     loop_timer_clear(&session->loop, &session->grace);
     if (session_send_exited(session->channel, exited, session->err) < 0) {
@@ -190,6 +195,9 @@ static void session_end_task(struct session *session, uint32_t limit)
         return;
     }
     session->ending = true;
+    /* The first limit is the verdict; what else is reached while the task ends is not. */
+    watch_stop(&session->watch);
+    loop_timer_clear(&session->loop, &session->wall);
     cgroup_signal(session->task.cgroup, SIGTERM);
     loop_timer_set(&session->loop, &session->grace, clock_mono_ns() + SESSION_GRACE_NS);
 }
@@ -197,6 +205,11 @@ static void session_end_task(struct session *session, uint32_t limit)
 static void session_wall_expired(void *context)
 {
     session_end_task(context, WIRE_LIMIT_WALL);
+}
+
+static void session_watch_reached(void *context, uint32_t limit)
+{
+    session_end_task(context, limit);
 }
 
 static void session_grace_expired(void *context)
@@ -220,6 +233,8 @@ static int session_start_task(struct session *session)
         return session_fail(session);
     (void)u64_add(session->start_ns, session->job->wall_ns, &wall_end);
     loop_timer_set(&session->loop, &session->wall, wall_end);
+    watch_start(
+        &session->watch, &session->loop, session->task.cgroup, session->job, session->start_ns);
     if (task_open_gate(&session->task, session->err) < 0)
         return session_fail(session);
     return 0;
@@ -344,6 +359,9 @@ int session_run(
         (struct loop_source){.fd = -1, .ready = session_status_ready, .context = &session};
     session.wall = (struct loop_timer){.expired = session_wall_expired, .context = &session};
     session.grace = (struct loop_timer){.expired = session_grace_expired, .context = &session};
+    session.watch = (struct watch){.outputs = {&session.out, &session.errors},
+        .reached = session_watch_reached,
+        .context = &session};
     session.drain = (struct loop_timer){.expired = session_drain_expired, .context = &session};
     session.reap = (struct loop_timer){.expired = session_reap_expired, .context = &session};
     if (session_begin(&session) < 0 || loop_run(&session.loop, err) < 0)

@@ -246,7 +246,7 @@ _Noreturn void task_child_run(struct task_child *child)
     fd_close(&child->stdin_fd);
     fd_close(&child->stdout_fd);
     fd_close(&child->stderr_fd);
-    if (confine_drop_capabilities(&err) < 0)
+    if (confine_init(&err) < 0)
         child_fail(child, TASK_HOW_FATAL, &err);
     child_reap(child, (pid_t)pid);
 }

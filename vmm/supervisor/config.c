@@ -261,9 +261,9 @@ int config_load(struct config *config, const char *path, const struct text_list 
 
 void config_free(struct config *config)
 {
-    char *texts[] = {config->path, config->directory, config->name, config->workdir,
-        config->stdin_path, config->hostname, config->image, config->kernel, config->initramfs,
-        config->disk_directory, config->output};
+    char *texts[] = {config->path, config->directory, config->name, config->command,
+        config->workdir, config->stdin_path, config->hostname, config->image, config->kernel,
+        config->initramfs, config->disk_directory, config->output};
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         free(texts[i]);

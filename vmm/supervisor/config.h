@@ -50,6 +50,8 @@ struct config {
     uint8_t sha256[DIGEST_BYTES];
 
     char *name;
+    char *command;  /* as written; argv is made of it at the end */
+    uint32_t shell; /* 0 or 1: by /bin/sh -c */
     struct text_list argv;
     char *workdir;
     uint64_t uid, gid;
@@ -81,6 +83,9 @@ struct config {
     uint64_t processes;
     uint64_t open_files;
     uint64_t disk_bytes;
+    uint64_t cpu_ns; /* these three too are derived when absent: config_check.c */
+    uint64_t idle_ns;
+    uint64_t inodes;
     uint64_t stdout_bytes;
     uint64_t stderr_bytes;
 

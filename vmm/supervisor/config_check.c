@@ -7,8 +7,16 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/text.h"
 #include "supervisor/config_value.h"
 #include "wire/job.h"
+
+#define CONFIG_SHELL "/bin/sh"
+
+enum {
+    SHOWN_VALUE_BYTES = 128,
+    CONFIG_BYTES_PER_INODE = 16384, /* of guest-agent/mkscratch */
+};
 
 uint64_t config_memory_reserve(uint64_t memory_bytes)
 {
@@ -22,6 +30,66 @@ static void report(const struct config *config, struct text_list *problems, cons
 
     config_err(config, &err, section, key, "%s", text);
     text_list_add(problems, err.text);
+}
+
+/* The argv that the command means, with a shell or without. */
+static int split_command(struct config *config, struct err *err)
+{
+    if (strlen(config->command) > JOB_STRING_MAX_BYTES)
+        return err_set(err, "it is longer than %d bytes", JOB_STRING_MAX_BYTES);
+    if (config->shell) {
+        if (config->command[strspn(config->command, " \t")] == '\0')
+            return err_set(err, "it is empty");
+        text_list_add(&config->argv, CONFIG_SHELL);
+        text_list_add(&config->argv, "-c");
+        text_list_add(&config->argv, config->command);
+        return 0;
+    }
+    if (value_words(config->command, &config->argv, err) < 0)
+        return -1;
+    if (config->argv.items[0][0] == '\0')
+        return err_set(err, "its first word, the program, is empty");
+    return 0;
+}
+
+static void check_command(struct config *config, struct text_list *problems)
+{
+    struct err err = ERR_INIT;
+    char shown[SHOWN_VALUE_BYTES];
+
+    if (config->command && config->argv.count == 0 && split_command(config, &err) < 0) {
+        text_escape(shown, sizeof(shown), config->command, strlen(config->command));
+        text_list_addf(problems, "%s: [task] command: \"%s\": %s",
+            config_where(config, "task", "command"), shown, err.text);
+    }
+    if (!config->command && config->shell)
+        report(config, problems, "task", "shell", "a shell runs command, and there is none");
+    if (!config_where(config, "task", "command") && !config_where(config, "task", "argv.N"))
+        report(config, problems, "task", "command", "missing; it names the program to run");
+}
+
+/*
+ * What a task may have when its limits say nothing of it: no more than the others allow anyway, so
+ * that a limit is always there and a task that is silent or busy for all of its time is still fine.
+ */
+static void check_derived(struct config *config, struct text_list *problems)
+{
+    uint64_t inodes = config->disk_bytes / CONFIG_BYTES_PER_INODE;
+    char text[128];
+
+    if (config->cpu_ns == 0)
+        config->cpu_ns = config->wall_ns * config->vcpus;
+    if (config->idle_ns == 0)
+        config->idle_ns = config->wall_ns;
+    if (config->inodes == 0)
+        config->inodes = inodes;
+    if (config->inodes <= inodes)
+        return;
+    snprintf(text, sizeof(text),
+        "more than the %llu that [limits] disk has room for; raise that "
+        "one",
+        (unsigned long long)inodes);
+    report(config, problems, "limits", "inodes", text);
 }
 
 static void check_memory(struct config *config, struct text_list *problems)
@@ -103,12 +171,12 @@ static void check_artifacts(const struct config *config, struct text_list *probl
 
 void config_check(struct config *config, struct text_list *problems)
 {
-    if (!config_where(config, "task", "command") && !config_where(config, "task", "argv.N"))
-        report(config, problems, "task", "command", "missing; it names the program to run");
+    check_command(config, problems);
     if (!config_where(config, "image", "path"))
         report(config, problems, "image", "path",
             "missing; it names the root file system of the guest, an EROFS or squashfs image");
     check_memory(config, problems);
+    check_derived(config, problems);
     check_inputs(config, problems);
     check_artifacts(config, problems);
 }

@@ -152,10 +152,7 @@ static int parse_command(struct config *config, const struct config_key *row,
     if (config->argv.count > 0 && !item->replaces)
         return err_set(err, "there is argv.0 already; use one or the other");
     text_list_free(&config->argv);
-    if (value_words(item->value, &config->argv, err) < 0)
-        return -1;
-    if (config->argv.items[0][0] == '\0')
-        return err_set(err, "its first word, the program, is empty");
+    store_text(&config->command, item->value); /* split once it is known whether a shell does it */
     return 0;
 }
 
@@ -175,7 +172,7 @@ static int parse_argv(struct config *config, const struct config_key *row,
         store_text(&config->argv.items[index], item->value);
         return 0;
     }
-    if (index == 0 && config->argv.count > 0)
+    if (config->command || (index == 0 && config->argv.count > 0))
         return err_set(err, "there is a command already; use one or the other");
     if (index != config->argv.count)
         return err_set(err, "the next one must be argv.%zu: number them 0, 1, 2 without a gap",
@@ -439,6 +436,16 @@ const struct config_key config_keys[] = {
         .fallback = "1000", .help = "files and directories"},
     {"artifacts", "max_depth", parse_count, FIELD(artifacts_depth), RANGE(1, 64),
         .fallback = "16", .help = "components of a path"},
+    {"task", "shell", parse_choice, FIELD(shell), .words = no_yes, .fallback = "no",
+        .help = "yes: command goes to /bin/sh -c of the image as it is written"},
+    {"limits", "cpu", parse_duration, FIELD(cpu_ns),
+        RANGE(100 * NS_PER_MS, 16 * 168 * 3600 * NS_PER_S),
+        .help = "CPU time of the task, all processes together; default: wall times vcpus"},
+    {"limits", "idle", parse_duration, FIELD(idle_ns),
+        RANGE(100 * NS_PER_MS, 168 * 3600 * NS_PER_S),
+        .help = "time without any output; default: wall"},
+    {"limits", "inodes", parse_count, FIELD(inodes), RANGE(16, 64 * MIB),
+        .help = "files and directories on the scratch disk; default: one for each 16K of disk"},
     {"output", "dir", parse_path, FIELD(output), .fallback = "vmrun-out/{name}-{run}",
         .help = "directory for the results, relative to the ini file; new or empty"},
 };

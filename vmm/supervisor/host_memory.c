@@ -28,7 +28,8 @@ static const struct cgroup_files cgroup_v2 = {
 
 uint64_t run_memory_bytes(const struct config *config)
 {
-    return config->memory_bytes + RUN_OVERHEAD_BYTES; /* the first is far below 2^63 */
+    /* The first is far below 2^63. */
+    return config->memory_bytes + config->memory_bytes / RUN_TABLES_SHARE + RUN_OVERHEAD_BYTES;
 }
 
 /* PATH as text with a newline in front, so that "\nkey" finds a line. False when it is not there.

@@ -11,7 +11,10 @@
  * What a run takes beside the guest's RAM: supervisor, scribe, monitor and extractor with their
  * buffers, KVM's page tables, and what the kernel keeps for sockets, pipes and dirty disk pages.
  */
-#define RUN_OVERHEAD_BYTES (64 * MIB)
+#define RUN_OVERHEAD_BYTES (48 * MIB)
+
+/* Page tables of KVM and of the monitor: one byte for so many of guest RAM. */
+#define RUN_TABLES_SHARE 128
 
 /* Host memory that one run of CONFIG may come to take. */
 uint64_t run_memory_bytes(const struct config *config);

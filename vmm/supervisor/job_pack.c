@@ -62,6 +62,9 @@ int job_pack(const struct config *config, uint64_t clock_ns, struct writer *writ
     put_list(writer, JOB_COLLECT, &config->collect);
     job_put_number(writer, JOB_ROOT_OVERLAY, config->root_overlay);
     job_put_number(writer, JOB_SCRATCH_BYTES, align_up(config->disk_bytes, 4096));
+    job_put_number(writer, JOB_CPU_NS, config->cpu_ns);
+    job_put_number(writer, JOB_IDLE_NS, config->idle_ns);
+    job_put_number(writer, JOB_INODES, config->inodes);
     if (writer->failed)
         return err_set(err, "%s: command and environment together are larger than %d bytes",
             config->path, WIRE_JOB_MAX_BYTES);

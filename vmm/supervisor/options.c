@@ -21,11 +21,10 @@ const char options_help[] =
     "       vmrun doctor [--json] [-q]\n"
     "       vmrun gc [--dry-run] [-q] [-v]    remove what killed runs left\n"
     "\n"
-    "  -c, --config FILE        the task; see tools/examples. Given several times, each is a run\n"
-    "                           of its own\n"
-    "  -o, --output DIR         where the results go: a new or empty directory; with several\n"
-    "                           tasks DIR/NAME for each\n"
-    "  -j, --jobs N             several tasks: run at most N at once (default: one per processor)\n"
+    "  -c, --config FILE        the task; several: each is a run of its own\n"
+    "  -o, --output DIR         where the results go: a new or empty directory;\n"
+    "                           with several tasks DIR/NAME for each\n"
+    "  -j, --jobs N             several tasks: N at once (default: one per CPU)\n"
     "  -s, --set SECTION.KEY=V  replace a value of the task; can be repeated\n"
     "      --check              run nothing: show every value and what is needed\n"
     "      --plan               the same, and the machine and processes it would be\n"
@@ -41,12 +40,10 @@ const char options_help[] =
     "      --version            print the version\n"
     "  -h, --help               print this\n"
     "\n"
-    "The exit code is the task's own; 124: time limit; 125: vmrun or the guest failed; 126, 127:\n"
-    "the command cannot be executed, was not found; 128+N: signal N, 137 also for memory.\n"
-    "result.json in the output directory says which.\n"
-    "Several tasks: 0 when all ended with 0, else the code of the first that did not, in the "
-    "order\n"
-    "of the command line; 128+N when signal N cancelled them.\n";
+    "The exit code is the task's own; 124: time limit; 125: vmrun or the guest\n"
+    "failed; 126, 127: the command cannot be executed, was not found; 128+N: signal\n"
+    "N, 137 also for memory. result.json in the output directory says which. Of\n"
+    "several tasks: the first code that is not 0, in the order given.\n";
 
 enum {
     OPTION_CONSOLE = 256,

@@ -27,6 +27,8 @@ enum outcome_cause {
     CAUSE_MONITOR_ENDED,   /* without a word */
     CAUSE_MONITOR_RULE,    /* a record that it must not send */
     CAUSE_SCRIBE_ENDED,    /* early, or without totals */
+    CAUSE_CPU_DEADLINE,    /* the guest did not end the task itself, as with CAUSE_WALL_DEADLINE */
+    CAUSE_IDLE_DEADLINE,   /* the same */
     CAUSE_HOST,            /* host_text says what could not be done */
 };
 
@@ -82,6 +84,7 @@ struct outcome {
     int monitor_status;
     char monitor_end[128];
     struct rusage monitor_usage;
+    bool monitor_limited;           /* its resource limits were read back */
     uint64_t monitor_own_rss_bytes; /* without guest RAM; 0: could not be read */
     uint64_t scratch_bytes, export_bytes, import_bytes;
 };

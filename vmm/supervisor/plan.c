@@ -19,6 +19,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "supervisor/host.h"
+#include "supervisor/host_memory.h"
 #include "supervisor/arch/arch.h"
 #include "supervisor/plan_file.h"
 
@@ -243,15 +244,10 @@ int plan_make(struct plan *plan, const struct config *config, const struct plan_
     return host_check_native(plan->programs_fd, plan->kvm_fd, err);
 }
 
-/* Supervisor, scribe, monitor and extractor, as measured, with room to spare. */
-#define PROCESSES_BYTES (48 * MIB)
-/* Page tables and rmap of KVM, page tables of the monitor, for each byte of guest RAM. */
-#define TABLES_SHARE 128
-
 uint64_t plan_host_memory_bytes(const struct plan *plan)
 {
     const struct config *config = plan->config;
-    uint64_t bytes = config->memory_bytes + config->memory_bytes / TABLES_SHARE + PROCESSES_BYTES;
+    uint64_t bytes = run_memory_bytes(config);
     struct statfs system;
 
     if (plan->disk_dir_fd >= 0 && fstatfs(plan->disk_dir_fd, &system) == 0 &&

@@ -95,11 +95,14 @@ json_t *result_limits(const struct config *config)
     json_t *object = json_object();
 
     put_number(object, "wall_ms", config->wall_ns / NS_PER_MS);
+    put_number(object, "cpu_ms", config->cpu_ns / NS_PER_MS);
+    put_number(object, "idle_ms", config->idle_ns / NS_PER_MS);
     put_number(object, "boot_ms", config->boot_ns / NS_PER_MS);
     put_number(object, "memory_bytes", config->task_memory_bytes);
     put_number(object, "processes", config->processes);
     put_number(object, "open_files", config->open_files);
     put_number(object, "disk_bytes", config->disk_bytes);
+    put_number(object, "inodes", config->inodes);
     put_number(object, "stdout_bytes", config->stdout_bytes);
     put_number(object, "stderr_bytes", config->stderr_bytes);
     put_number(object, "artifacts_total_bytes", config->artifacts_total_bytes);

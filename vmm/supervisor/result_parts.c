@@ -224,5 +224,6 @@ json_t *result_controls(const struct outcome *outcome)
             json_array_append_new(claimed, json_string(controls[i].name));
     }
     put(object, "claimed_by_guest", claimed);
+    put(object, "monitor_rlimits", json_boolean(outcome->monitor_limited));
     return object;
 }

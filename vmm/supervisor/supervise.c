@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -225,6 +226,8 @@ static int take_started(struct supervision *run, const struct ipc_record *record
     outcome->has_started = true;
     run_mark(run, MOMENT_STARTED);
     run_advance(run, STATE_TASK);
+    if (run->state == STATE_TASK)
+        run_limits_start(run);
     return 0;
 }
 
@@ -332,6 +335,9 @@ static void monitor_ended(void *context, uint32_t events)
     outcome->monitor_status = run->monitor.wait_status;
     outcome->monitor_usage = run->monitor.usage;
     child_end_text(&run->monitor, outcome->monitor_end, sizeof(outcome->monitor_end));
+    if (outcome->cause == CAUSE_NONE && WIFSIGNALED(outcome->monitor_status) &&
+        WTERMSIG(outcome->monitor_status) == SIGXCPU)
+        outcome->cause = CAUSE_CPU_DEADLINE; /* by its resource limit */
     if (!outcome->has_ended && outcome->cause == CAUSE_NONE)
         outcome->cause = CAUSE_MONITOR_ENDED;
     run_monitor_gone(run);

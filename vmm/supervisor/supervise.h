@@ -55,6 +55,9 @@ struct supervision {
     enum run_state state;
     uint32_t records_seen;      /* kinds of records that the monitor has sent: each comes once */
     struct loop_timer deadline; /* of the state */
+    struct loop_timer cpu_check, idle_check; /* supervise_limits.c; while the task runs */
+    uint64_t cpu_end_ns;                     /* of the monitor's CPU clock */
+    uint64_t scribe_cpu_ns;                  /* the scribe's CPU clock at the last look */
     struct child monitor, scribe, extractor;
     struct loop_source monitor_ipc, monitor_end, scribe_ipc, scribe_end, extractor_ipc,
         extractor_end;

@@ -28,6 +28,11 @@ int run_start(struct supervision *run, struct err *err);
 int run_spawn(const struct supervision *run, struct child *child, const char *name,
     const struct child_fd *fds, size_t fd_count, struct err *err);
 
+/* supervise_limits.c: what the task may use, seen from outside of the guest. */
+void run_limits_start(struct supervision *run);
+/* CPU time that the limit means, with what the guest needs besides the task. */
+uint64_t run_host_cpu_ns(const struct config *config);
+
 /* supervise_finish.c: what follows once the monitor is gone. */
 void run_monitor_gone(struct supervision *run);
 void run_scribe_ready(void *context, uint32_t events);

@@ -2,11 +2,13 @@
 /* supervise_start.c: the children of a run get their fds and their setup (supervisor). */
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/num.h"
 #include "supervisor/job_pack.h"
+#include "supervisor/monitor_limits.h"
 #include "supervisor/output_dir.h"
 #include "supervisor/story.h"
 #include "supervisor/supervise_internal.h"
@@ -153,6 +155,20 @@ static struct ipc_machine machine_setup(const struct supervision *run)
     return setup;
 }
 
+static uint64_t largest_disk(const struct disks *disks)
+{
+    const int fds[] = {disks->scratch, disks->export_disk, disks->import};
+    uint64_t largest = 0;
+
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+        struct stat status;
+
+        if (fds[i] >= 0 && fstat(fds[i], &status) == 0 && (uint64_t)status.st_size > largest)
+            largest = (uint64_t)status.st_size;
+    }
+    return largest;
+}
+
 static int start_monitor(struct supervision *run, const struct plumbing *plumbing, struct err *err)
 {
     const struct plan *plan = run->plan;
@@ -175,6 +191,10 @@ static int start_monitor(struct supervision *run, const struct plumbing *plumbin
 
     if (run_spawn(run, &run->monitor, "vmrun-monitor", fds, count, err) < 0)
         return -1;
+    if (monitor_limits_set(run->monitor.pid, plan->config, largest_disk(run->disks),
+            run_host_cpu_ns(plan->config), err) < 0)
+        return -1;
+    run->outcome->monitor_limited = true;
     run_mark(run, MOMENT_SPAWN); /* before the setup: the monitor's own times must not be earlier */
     return ipc_send_machine(run->monitor.ipc, &setup, err);
 }

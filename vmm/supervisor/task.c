@@ -136,8 +136,9 @@ static void tell_verdict(const struct task *task, const struct verdict *verdict)
 static struct supervise_view task_view(
     const struct options *options, void (*narrate)(const char *text))
 {
-    struct supervise_view view = {
-        .say = narrate, .verbose = options->verbose, .progress = !options->quiet};
+    struct supervise_view view = {.say = narrate,
+        .verbose = options->verbose,
+        .progress = !options->quiet && !options->member};
 
     if (options->events)
         view.output = VIEW_EVENTS;

@@ -25,6 +25,12 @@ const struct verdict_rule verdict_rules[EVENT_COUNT] = {
         "the task reached its time limit and the guest did not end it: the host did"},
     [EVENT_LIMIT_CPU] = {"limit", "cpu", EXIT_FIXED, 124, STATUS_CODE_LIMIT,
         "the task reached its CPU time limit"},
+    [EVENT_LIMIT_CPU_HOST] = {"limit", "cpu", EXIT_FIXED, 124, STATUS_CODE_LIMIT,
+        "the task reached its CPU time limit and the guest did not end it: the host did"},
+    [EVENT_LIMIT_IDLE] = {"limit", "idle", EXIT_FIXED, 124, STATUS_CODE_LIMIT,
+        "the task wrote nothing for as long as its limit allows"},
+    [EVENT_LIMIT_IDLE_HOST] = {"limit", "idle", EXIT_FIXED, 124, STATUS_CODE_LIMIT,
+        "the task wrote nothing for too long and the guest did not end it: the host did"},
     [EVENT_LIMIT_MEMORY] = {"limit", "memory", EXIT_FIXED, 137, STATUS_CODE_LIMIT,
         "the task reached its memory limit"},
     [EVENT_LIMIT_BOOT] = {"limit", "boot", EXIT_FIXED, 124, STATUS_CODE_LIMIT,
@@ -79,6 +85,8 @@ static bool event_of_cause(const struct outcome *outcome, enum verdict_event *ev
         [CAUSE_BOOT_DEADLINE] = EVENT_LIMIT_BOOT,
         [CAUSE_SETUP_DEADLINE] = EVENT_SETUP_SILENT,
         [CAUSE_WALL_DEADLINE] = EVENT_LIMIT_WALL_HOST,
+        [CAUSE_CPU_DEADLINE] = EVENT_LIMIT_CPU_HOST,
+        [CAUSE_IDLE_DEADLINE] = EVENT_LIMIT_IDLE_HOST,
         [CAUSE_EXPORT_DEADLINE] = EVENT_GUEST_SILENT_EXPORT,
         [CAUSE_STOP_DEADLINE] = EVENT_MONITOR_FAILED,
         [CAUSE_CANCELLED] = EVENT_CANCELLED,
@@ -129,6 +137,8 @@ static enum verdict_event event_of_task(const struct wire_exited *exited)
         return EVENT_LIMIT_WALL;
     if (exited->limits & WIRE_LIMIT_CPU)
         return EVENT_LIMIT_CPU;
+    if (exited->limits & WIRE_LIMIT_IDLE)
+        return EVENT_LIMIT_IDLE;
     /* A task that outlives the OOM kill of a child of its own decides for itself how it ends. */
     if ((exited->limits & WIRE_LIMIT_MEMORY) && exited->how == WIRE_HOW_SIGNALLED &&
         exited->code == SIGKILL)
@@ -224,7 +234,8 @@ static void verdict_collect_limits(struct verdict *verdict, const struct outcome
         uint32_t bit;
         const char *name;
     } claims[] = {{WIRE_LIMIT_WALL, "wall"}, {WIRE_LIMIT_CPU, "cpu"}, {WIRE_LIMIT_MEMORY, "memory"},
-        {WIRE_LIMIT_PROCESSES, "processes"}};
+        {WIRE_LIMIT_PROCESSES, "processes"}, {WIRE_LIMIT_IDLE, "idle"}, {WIRE_LIMIT_DISK, "disk"},
+        {WIRE_LIMIT_INODES, "inodes"}};
     static const char *const streams[] = {"stdout", "stderr"};
 
     if (verdict->limit)

@@ -16,6 +16,9 @@ enum verdict_event {
     EVENT_LIMIT_WALL,
     EVENT_LIMIT_WALL_HOST, /* the host had to end it */
     EVENT_LIMIT_CPU,
+    EVENT_LIMIT_CPU_HOST,
+    EVENT_LIMIT_IDLE,
+    EVENT_LIMIT_IDLE_HOST,
     EVENT_LIMIT_MEMORY,
     EVENT_LIMIT_BOOT,
     EVENT_NOT_EXECUTABLE,
@@ -68,7 +71,7 @@ struct verdict_rule {
 extern const struct verdict_rule verdict_rules[EVENT_COUNT];
 
 enum {
-    VERDICT_LIMITS_MAX = 8,
+    VERDICT_LIMITS_MAX = 16,
     VERDICT_REASON_BYTES = ERR_TEXT_BYTES + 256,
     VERDICT_EXIT_VMRUN = 125
 };

@@ -34,7 +34,10 @@ enum job_tag {
     JOB_COLLECT = 14,      /* artifact: path below /task, no leading slash, no "..", may be a dir */
     JOB_ROOT_OVERLAY = 15, /* number: 1 = overlay over /, upper on scratch; 0 = read-only */
     JOB_SCRATCH_BYTES = 16, /* number: grow the scratch file system to this size */
-    JOB_TAG_LAST = JOB_SCRATCH_BYTES,
+    JOB_CPU_NS = 17,        /* number: end the task when all of it has used that much CPU time */
+    JOB_IDLE_NS = 18,       /* number: end the task when it has written nothing for that long */
+    JOB_INODES = 19,        /* number: files and directories that it may have on scratch */
+    JOB_TAG_LAST = JOB_INODES,
 };
 
 /* Limits of a job that both sides hold to. */

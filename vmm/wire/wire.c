@@ -10,7 +10,7 @@
 #include "base/cursor.h"
 
 enum {
-    WIRE_LIMITS_ALL = (WIRE_LIMIT_CANCELLED << 1) - 1,
+    WIRE_LIMITS_ALL = (WIRE_LIMIT_INODES << 1) - 1,
     WIRE_CONTROLS_ALL = (WIRE_CONTROL_RLIMITS << 1) - 1,
 };
 

@@ -121,6 +121,9 @@ enum wire_limit {
     WIRE_LIMIT_MEMORY = 1 << 2,
     WIRE_LIMIT_PROCESSES = 1 << 3,
     WIRE_LIMIT_CANCELLED = 1 << 4,
+    WIRE_LIMIT_IDLE = 1 << 5,
+    WIRE_LIMIT_DISK = 1 << 6,   /* the scratch disk was full when the main process ended */
+    WIRE_LIMIT_INODES = 1 << 7, /* no further file could be made then */
 };
 
 /* EXITED: u32 how, u32 code, u32 limits, u32 zero, u64 x 7 in the order below, u16 length + text.

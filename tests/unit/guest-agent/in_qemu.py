@@ -15,7 +15,7 @@ import tempfile
 import time
 
 ARG, ENV, WORKDIR, HOSTNAME, UID, GID, CLOCK, WALL, MEMORY, PROCESSES, FILES, STDIN, IMPORT, \
-    COLLECT, OVERLAY, SCRATCH = range(1, 17)
+    COLLECT, OVERLAY, SCRATCH, CPU, IDLE, INODES = range(1, 20)
 STARTED, EXITED, EXPORTED, FATAL = 3, 5, 6, 7
 HOW = {1: "exited", 2: "signalled", 3: "not_found", 4: "not_started", 5: "setup_failed"}
 LIMIT_WALL, LIMIT_MEMORY, LIMIT_PROCESSES, LIMIT_CANCELLED = 1, 4, 8, 16
@@ -33,7 +33,8 @@ def field(tag, value):
 
 def job(argv, env=(b"LANG=C.UTF-8", b"PATH=/usr/bin:/bin"), collect=(), **changes):
     numbers = {UID: 1000, GID: 1000, CLOCK: 1_900_000_000 * 10**9, WALL: 60 * 10**9,
-               MEMORY: 64 * MIB, PROCESSES: 32, FILES: 256, SCRATCH: 128 * MIB}
+               MEMORY: 64 * MIB, PROCESSES: 32, FILES: 256, SCRATCH: 128 * MIB,
+               CPU: 60 * 10**9, IDLE: 60 * 10**9, INODES: 8192}
     texts = {WORKDIR: b"/task", HOSTNAME: b"case"}
     for tag, value in changes.get("set", {}).items():
         (numbers if isinstance(value, int) else texts)[tag] = value

@@ -29,7 +29,8 @@ static void put_text(enum job_tag tag, const char *text)
 static void put_rest(enum job_tag left_out)
 {
     static const enum job_tag numbers[] = {JOB_UID, JOB_GID, JOB_CLOCK_NS, JOB_WALL_NS,
-        JOB_MEMORY_BYTES, JOB_PROCESSES, JOB_OPEN_FILES, JOB_SCRATCH_BYTES};
+        JOB_MEMORY_BYTES, JOB_PROCESSES, JOB_OPEN_FILES, JOB_SCRATCH_BYTES, JOB_CPU_NS, JOB_IDLE_NS,
+        JOB_INODES};
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         if (numbers[i] != left_out)
@@ -77,6 +78,7 @@ static void a_whole_job(void **state)
     assert_string_equal(job.workdir, "/task");
     assert_int_equal(job.uid, 1000);
     assert_int_equal(job.scratch_bytes, 1007);
+    assert_true(job.cpu_ns == 1008 && job.idle_ns == 1009 && job.inodes == 1010);
     assert_true(job.stdin_stream && !job.import && job.root_overlay);
 }
 
@@ -94,7 +96,8 @@ static void defaults(void **state)
 static void each_required_field(void **state)
 {
     static const enum job_tag required[] = {JOB_ARG, JOB_WORKDIR, JOB_UID, JOB_GID, JOB_CLOCK_NS,
-        JOB_WALL_NS, JOB_MEMORY_BYTES, JOB_PROCESSES, JOB_OPEN_FILES, JOB_SCRATCH_BYTES};
+        JOB_WALL_NS, JOB_MEMORY_BYTES, JOB_PROCESSES, JOB_OPEN_FILES, JOB_SCRATCH_BYTES, JOB_CPU_NS,
+        JOB_IDLE_NS, JOB_INODES};
 
     for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
         char want[64];

@@ -186,6 +186,40 @@ static void duplicates_are_refused(void **state)
         "without a gap");
 }
 
+static void a_shell_gets_the_command_as_it_is(void **state)
+{
+    (void)state;
+    assert_good(
+        "[task]\ncommand = echo \"$HOME\" | cat; it's fine\nshell = yes\n[image]\npath = i\n");
+    assert_int_equal(config.argv.count, 3);
+    assert_string_equal(config.argv.items[0], "/bin/sh");
+    assert_string_equal(config.argv.items[1], "-c");
+    assert_string_equal(config.argv.items[2], "echo \"$HOME\" | cat; it's fine");
+    assert_problem("[task]\nshell = yes\nargv.0 = true\n[image]\npath = i\n",
+        "dir/task.ini:2: [task] shell: a shell runs command, and there is none");
+    assert_problem("[task]\ncommand = it's\n[image]\npath = i\n",
+        "dir/task.ini:2: [task] command: \"it's\": the ' quote is never closed");
+}
+
+static void limits_that_are_not_given_follow_from_others(void **state)
+{
+    (void)state;
+    assert_good(GOOD "[machine]\nvcpus = 2\n[limits]\nwall = 3s\ndisk = 32M\n");
+    assert_true(config.cpu_ns == 6 * NS_PER_S && config.idle_ns == 3 * NS_PER_S);
+    assert_int_equal(config.inodes, 2048);
+    assert_good(GOOD "[limits]\ncpu = 100ms\nidle = 5m\ndisk = 32M\ninodes = 2048\n");
+    assert_true(config.cpu_ns == 100 * NS_PER_MS && config.idle_ns == 300 * NS_PER_S);
+    assert_problem(GOOD "[limits]\ndisk = 32M\ninodes = 2049\n",
+        "dir/task.ini:7: [limits] inodes: more than the 2048 that [limits] disk has room for; "
+        "raise that one");
+    assert_problem(GOOD "[limits]\ncpu = 0s\n",
+        "dir/task.ini:6: [limits] cpu: \"0s\": it must be between 100ms and 2688h");
+    assert_problem(GOOD "[limits]\nidle = 0s\n",
+        "dir/task.ini:6: [limits] idle: \"0s\": it must be between 100ms and 168h");
+    assert_problem(GOOD "[limits]\ninodes = 0\n",
+        "dir/task.ini:6: [limits] inodes: \"0\": it must be between 16 and 67108864");
+}
+
 static void missing_keys_are_named(void **state)
 {
     (void)state;
@@ -269,6 +303,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(values_in_messages_are_escaped_and_cut, tear_down),
     cmocka_unit_test_teardown(unknown_names_get_the_nearest_known_one, tear_down),
     cmocka_unit_test_teardown(duplicates_are_refused, tear_down),
+    cmocka_unit_test_teardown(a_shell_gets_the_command_as_it_is, tear_down),
+    cmocka_unit_test_teardown(limits_that_are_not_given_follow_from_others, tear_down),
     cmocka_unit_test_teardown(missing_keys_are_named, tear_down),
     cmocka_unit_test_teardown(keys_that_contradict_each_other_are_refused, tear_down),
     cmocka_unit_test_teardown(all_problems_come_in_one_pass, tear_down),

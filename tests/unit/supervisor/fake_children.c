@@ -142,6 +142,18 @@ static uint32_t run_task(void)
     }
     if (script_is("hang") || script_is("stubborn"))
         await(IPC_HALT);
+    if (script_is("busy")) {
+        for (;;)
+            (void)getppid();
+    }
+    if (script_is("sigxcpu"))
+        raise(SIGXCPU);
+    if (script_is("talk")) {
+        for (int i = 0; i < 14; i++) {
+            usleep(400 * 1000);
+            fd_write_all(MONITOR_FD_STDOUT, "#\n", 2);
+        }
+    }
     if (script_is("deaf")) {
         for (;;)
             pause();

@@ -121,7 +121,7 @@ static void a_run_needs_its_guest_and_ours(void **state)
     static struct config config = {.memory_bytes = 256 * MIB};
 
     (void)state;
-    assert_int_equal(run_memory_bytes(&config), 256 * MIB + RUN_OVERHEAD_BYTES);
+    assert_int_equal(run_memory_bytes(&config), 256 * MIB + 2 * MIB + RUN_OVERHEAD_BYTES);
 }
 
 static void what_is_resident_is_seen(void **state)

@@ -33,6 +33,9 @@ static int set_up(void **state)
     config.processes = 7;
     config.open_files = 8;
     config.disk_bytes = 4097;
+    config.cpu_ns = 9;
+    config.idle_ns = 10;
+    config.inodes = 11;
     return 0;
 }
 
@@ -80,7 +83,8 @@ static void the_agent_reads_what_the_config_says(void **state)
     job_text(bytes, writer.used, text);
     assert_string_equal(text,
         "1=sh;1=;2=PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin;2=HOME=/task;"
-        "2=A=1;3=/task;4=h;5=1000;6=1001;7=99;8=5;9=6;10=7;11=8;12=0;13=0;14=out;15=0;16=8192;");
+        "2=A=1;3=/task;4=h;5=1000;6=1001;7=99;8=5;9=6;10=7;11=8;12=0;13=0;14=out;15=0;16=8192;"
+        "17=9;18=10;19=11;");
 }
 
 static void the_user_replaces_the_default_environment(void **state)

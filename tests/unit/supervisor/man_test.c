@@ -120,11 +120,12 @@ static void every_verdict_is_a_row_and_no_other(void **state)
         char code[32], row[512];
 
         snprintf(code, sizeof(code), "%d", rule->code);
-        snprintf(row, sizeof(row), "\n|  %s\n:  %s\n:  %s\n:  %s\n", rule->text, rule->status,
-            rule->limit ? rule->limit : "-",
+        snprintf(row, sizeof(row), "\n|  %s\n:  %s\n:  %s\n:  %s\n:  %d\n", rule->text,
+            rule->status, rule->limit ? rule->limit : "-",
             rule->exit == EXIT_OF_TASK     ? "the task's"
             : rule->exit == EXIT_OF_SIGNAL ? "128 + signal"
-                                           : code);
+                                           : code,
+            rule->status_code);
         if (!strstr(page.text, row))
             complain("the table of # EXIT STATUS lacks this row:%s", row);
     }

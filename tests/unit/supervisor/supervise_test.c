@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LINK: vmm/supervisor/supervise.c vmm/supervisor/supervise_start.c */
+/* LINK: vmm/supervisor/supervise_limits.c */
 /* LINK: vmm/supervisor/supervise_finish.c vmm/supervisor/spawn.c vmm/supervisor/live.c */
 /* LINK: vmm/supervisor/sink.c vmm/supervisor/stdin_pump.c vmm/supervisor/terminal_filter.c */
 /* LINK: vmm/supervisor/output_dir.c vmm/supervisor/remove_tree.c vmm/supervisor/run_dir.c */
@@ -24,6 +25,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "supervisor/monitor_limits.h"
 #include "supervisor/output_dir.h"
 #include "supervisor/story.h"
 #include "supervisor/supervise.h"
@@ -48,6 +50,14 @@ int disk_create(const struct plan *unused, struct err *err)
 
     (void)unused;
     return fd < 0 ? err_sys(err, "memfd_create") : fd;
+}
+
+/* monitor_limits.c too: a sanitizer takes more address space than a monitor may have. */
+int monitor_limits_set(
+    pid_t pid, const struct config *unused, uint64_t disk_bytes, uint64_t cpu_ns, struct err *err)
+{
+    (void)unused;
+    return pid > 0 && disk_bytes == 4096 && cpu_ns > 0 ? 0 : err_set(err, "bad limits");
 }
 
 uint64_t disk_allocated_bytes(int fd)
@@ -82,7 +92,9 @@ static int set_up(void **state)
     config.path = config.workdir = config.hostname = any_text;
     /* Far away on a busy machine too; a test that waits for one sets its own. */
     config.boot_ns = 30 * NS_PER_S;
-    config.wall_ns = 30 * NS_PER_S;
+    config.wall_ns = config.idle_ns = 30 * NS_PER_S;
+    config.cpu_ns = 30 * NS_PER_S;
+    config.vcpus = 1;
     config.stdout_bytes = config.stderr_bytes = 4 << 20;
     config.artifacts_files = 10;
     memset(&plan, 0, sizeof(plan));
@@ -101,6 +113,7 @@ static int set_up(void **state)
         .export_disk = memfd_create("e", 0),
         .export_readonly = open("/dev/null", O_RDONLY),
         .import = -1};
+    assert_int_equal(ftruncate(disks.scratch, 4096), 0);
     outcome.moments_ns[MOMENT_BEGIN] = clock_mono_ns();
     return 0;
 }
@@ -196,6 +209,62 @@ static void the_host_ends_a_task_that_the_guest_does_not(void **state)
     assert_verdict("limit", 124);
     assert_string_equal(verdict.limit, "wall");
     assert_true(outcome.has_ended);
+}
+
+static uint64_t timeval_ms(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_usec / 1000;
+}
+
+static void a_busy_guest_is_ended_by_its_cpu_time(void **state)
+{
+    uint64_t begin = clock_mono_ns();
+
+    (void)state;
+    config.wall_ns = config.idle_ns = 60 * NS_PER_S;
+    config.cpu_ns = 100 * NS_PER_MS;
+    supervise_script("busy");
+    assert_verdict("limit", 124);
+    assert_string_equal(verdict.limit, "cpu");
+    assert_int_equal(outcome.cause, CAUSE_CPU_DEADLINE);
+    assert_true(clock_mono_ns() - begin < 50 * NS_PER_S);
+    assert_true(
+        timeval_ms(outcome.monitor_usage.ru_utime) + timeval_ms(outcome.monitor_usage.ru_stime) >=
+        2125);
+}
+
+static void a_limit_of_the_monitor_itself_is_cpu_time_too(void **state)
+{
+    (void)state;
+    config.wall_ns = config.idle_ns = 60 * NS_PER_S;
+    supervise_script("sigxcpu");
+    assert_verdict("limit", 124);
+    assert_string_equal(verdict.limit, "cpu");
+}
+
+static void a_silent_guest_is_ended(void **state)
+{
+    uint64_t begin = clock_mono_ns();
+
+    (void)state;
+    config.wall_ns = 60 * NS_PER_S;
+    config.idle_ns = 300 * NS_PER_MS;
+    supervise_script("hang");
+    assert_verdict("limit", 124);
+    assert_string_equal(verdict.limit, "idle");
+    assert_true(clock_mono_ns() - begin < 10 * NS_PER_S);
+}
+
+/* For longer than silence may last, and past the cap of the log. */
+static void a_guest_that_talks_is_not_silent(void **state)
+{
+    (void)state;
+    config.wall_ns = 60 * NS_PER_S;
+    config.idle_ns = 300 * NS_PER_MS;
+    config.stdout_bytes = 1;
+    supervise_script("talk");
+    assert_verdict("ok", 0);
+    assert_true(outcome.totals[STREAM_STDOUT].total_bytes == 6 + 14 * 2);
 }
 
 static void a_deaf_monitor_is_killed(void **state)
@@ -571,6 +640,10 @@ static const struct CMUnitTest tests[] = {
     TEST(children_get_exactly_their_fds),
     TEST(deadlines_end_a_run),
     TEST(the_host_ends_a_task_that_the_guest_does_not),
+    TEST(a_busy_guest_is_ended_by_its_cpu_time),
+    TEST(a_limit_of_the_monitor_itself_is_cpu_time_too),
+    TEST(a_silent_guest_is_ended),
+    TEST(a_guest_that_talks_is_not_silent),
     TEST(a_deaf_monitor_is_killed),
     TEST(a_signal_is_passed_to_the_task),
     TEST(a_signal_during_boot_ends_the_run),

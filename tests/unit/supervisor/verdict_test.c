@@ -84,6 +84,13 @@ static void limits_are_told_from_failures(void **state)
     assert_verdict("limit", "wall", 124);
     good_run(WIRE_HOW_SIGNALLED, SIGKILL, WIRE_LIMIT_CPU);
     assert_verdict("limit", "cpu", 124);
+    good_run(WIRE_HOW_EXITED, 0, WIRE_LIMIT_IDLE); /* it caught SIGTERM */
+    assert_verdict("limit", "idle", 124);
+    assert_int_equal(verdict.limit_count, 1);
+    good_run(WIRE_HOW_EXITED, 1, WIRE_LIMIT_DISK | WIRE_LIMIT_INODES);
+    assert_verdict("nonzero", NULL, 1);
+    assert_string_equal(verdict.limits_hit[0], "disk");
+    assert_string_equal(verdict.limits_hit[1], "inodes");
     good_run(WIRE_HOW_SIGNALLED, SIGKILL, WIRE_LIMIT_MEMORY);
     assert_verdict("limit", "memory", 137);
     assert_int_equal(verdict.limit_count, 1);
@@ -109,7 +116,8 @@ static void deadlines_and_signals_of_the_host(void **state)
         int code;
     } cases[] = {{CAUSE_BOOT_DEADLINE, "limit", "boot", 124},
         {CAUSE_SETUP_DEADLINE, "guest_failed", NULL, 125},
-        {CAUSE_WALL_DEADLINE, "limit", "wall", 124},
+        {CAUSE_WALL_DEADLINE, "limit", "wall", 124}, {CAUSE_CPU_DEADLINE, "limit", "cpu", 124},
+        {CAUSE_IDLE_DEADLINE, "limit", "idle", 124},
         {CAUSE_EXPORT_DEADLINE, "guest_failed", NULL, 125},
         {CAUSE_STOP_DEADLINE, "infra", NULL, 125}, {CAUSE_CANCELLED, "cancelled", NULL, 130},
         {CAUSE_MONITOR_ENDED, "infra", NULL, 125}, {CAUSE_MONITOR_RULE, "infra", NULL, 125},

@@ -250,7 +250,7 @@ static void exited_fields(void **state)
     assert_int_equal(decode_how(WIRE_HOW_SETUP_FAILED + 1, 0), -1);
     assert_int_equal(decode_how(UINT32_MAX, 0), -1);
     for (uint32_t bit = 0; bit < 32; bit++)
-        assert_int_equal(decode_with(2, 8, 1U << bit), 1U << bit <= WIRE_LIMIT_CANCELLED ? 0 : -1);
+        assert_int_equal(decode_with(2, 8, 1U << bit), 1U << bit <= WIRE_LIMIT_INODES ? 0 : -1);
     assert_int_equal(decode_with(2, 12, 1), -1); /* reserved */
     assert_int_equal(decode_with(2, 64, 1), -1); /* the reserved u64 */
     assert_int_equal(decode_with(2, 68, 1U << 31), -1);

@@ -1,0 +1,222 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# For each limit a task that stays inside, one that is at it where that is exact, and one past it.
+
+load e2e.bash
+
+# limits_hit, sorted, with spaces.
+hits() {
+    result '.limits_hit | sort | join(" ")'
+}
+
+# between LOW VALUE HIGH: numbers, which may have a fraction.
+between() {
+    jq -en "$1 <= $2 and $2 <= $3" >/dev/null || {
+        echo "expected $1 to $3, got $2"
+        jq -c '{status, limit, limits_hit, time, guest_claims, host_measured}' "$T/out/result.json"
+        return 1
+    }
+}
+
+# script NAME: stdin becomes an input of the next task.
+script() {
+    cat >"$T/$1"
+}
+
+claimed_cpu_ms() {
+    result '.guest_claims | .cpu_user_ms + .cpu_system_ms'
+}
+
+@test "cpu: a task that sleeps does not use it, one that stays inside ends by itself" {
+    script burn.py <<'END'
+import time
+while time.process_time() < 0.7:
+    pass
+time.sleep(1.5)
+print("done")
+END
+    task 'python3 burn.py' '[limits]' 'cpu = 2s' '[input]' "burn.py = $T/burn.py"
+    run_task
+    expect ok 0
+    [[ -z $(hits) && $(result .limits.cpu_ms) == 2000 ]]
+    between 700 "$(claimed_cpu_ms)" 2000
+}
+
+@test "cpu: all processes count together, and the limit ends a busy loop" {
+    task "sh -c 'while :; do :; done & while :; do :; done'" '[limits]' 'cpu = 1s'
+    run_task
+    expect limit 124
+    [[ $(result .limit) == cpu && $(hits) == cpu ]]
+    between 1000 "$(claimed_cpu_ms)" 1300
+    between 900 "$(result .time.run_ms)" 4000
+}
+
+@test "cpu: ignoring SIGTERM in a session of its own gains the grace and no more" {
+    task "sh -c 'trap \"\" TERM; setsid sh -c \"while :; do :; done\" & while :; do :; done'" \
+        '[limits]' 'cpu = 1s' 'wall = 30s'
+    sed -i '/^\[machine\]/a vcpus = 2' "$T/task.ini"
+    run_task
+    expect limit 124
+    [[ $(result .limit) == cpu && $(result .signal) == 9 ]]
+    between 1000 "$(claimed_cpu_ms)" 2500
+}
+
+@test "idle: output in time keeps a task alive, on either stream" {
+    task "sh -c 'for i in 1 2 3; do sleep 0.5; echo \$i; sleep 0.5; echo \$i >&2; done'" \
+        '[limits]' 'idle = 2s'
+    run_task -q
+    expect ok 0
+    [[ -z $(hits) && $(wc -l <"$T/out/stdout") == 3 && $(result .limits.idle_ms) == 2000 ]]
+}
+
+@test "idle: sleeping for ever, output only at the start" {
+    task "sh -c 'echo here; trap \"\" TERM; while :; do sleep 60; done'" '[limits]' 'idle = 1s'
+    run_task
+    expect limit 124
+    [[ $(result .limit) == idle && $(hits) == idle && $(cat "$T/out/stdout") == here ]]
+    between 1000 "$(result .guest_claims.run_ms)" 2500
+}
+
+@test "processes: exactly as many as allowed; the next is refused and noted" {
+    script forks.py <<'END'
+import os, signal, sys
+children = []
+try:
+    while len(children) < int(sys.argv[1]):
+        pid = os.fork()
+        if pid == 0:
+            signal.pause()
+        children.append(pid)
+except BlockingIOError:
+    pass
+print(len(children))
+END
+    task 'python3 forks.py 15' '[limits]' 'processes = 16' '[input]' "forks.py = $T/forks.py"
+    run_task
+    expect ok 0
+    [[ $(cat "$T/out/stdout") == 15 && -z $(hits) ]]
+    rm -r "$T/out"
+    sed -i 's/^command.*/command = python3 forks.py 16/' "$T/task.ini"
+    run_task
+    expect ok 0
+    [[ $(cat "$T/out/stdout") == 15 && $(hits) == processes ]]
+}
+
+@test "processes: a fork bomb stays inside, and is gone with the run" {
+    task "sh -c 'b() { b | b & }; b; sleep 1; echo out'" '[limits]' 'processes = 64' 'wall = 20s'
+    run_task -q
+    [[ $(result .status) == ok || $(result .status) == nonzero || $(result .limit) == wall ]]
+    [[ " $(hits) " == *" processes "* ]]
+    between 0 "$(result .time.total_ms)" 30000
+}
+
+@test "memory: inside, and past it" {
+    script eat.py <<'END'
+import sys
+eaten = b"x" * (int(sys.argv[1]) << 20)
+print(len(eaten) >> 20)
+END
+    task 'python3 eat.py 40' '[limits]' 'memory = 64M' '[input]' "eat.py = $T/eat.py"
+    run_task
+    expect ok 0
+    [[ $(cat "$T/out/stdout") == 40 && -z $(hits) ]]
+    between 40000000 "$(result .guest_claims.memory_peak_bytes)" 67108864
+    rm -r "$T/out"
+    sed -i 's/^command.*/command = python3 eat.py 80/' "$T/task.ini"
+    run_task
+    expect limit 137
+    [[ $(result .limit) == memory && $(hits) == memory && $(result .signal) == 9 ]]
+    between 60000000 "$(result .guest_claims.memory_peak_bytes)" 67108864
+    [[ $(result .guest_claims.oom_kills) -ge 1 ]]
+}
+
+@test "open files: exactly as many as allowed" {
+    script open.py <<'END'
+import errno, os
+try:
+    while True:
+        last = os.open("/dev/null", os.O_RDONLY)
+except OSError as e:
+    assert e.errno == errno.EMFILE
+print(last + 1)
+END
+    task 'python3 open.py' '[limits]' 'open_files = 40' '[input]' "open.py = $T/open.py"
+    run_task
+    expect ok 0
+    [[ $(cat "$T/out/stdout") == 40 ]]
+}
+
+@test "disk: a task that leaves room has not hit it, one that fills it has" {
+    script fill.py <<'END'
+import errno, os, sys
+total, block = 0, b"x" * 65536
+with open("/task/big", "wb", buffering=0) as big:
+    try:
+        while total < int(sys.argv[1]) << 20:
+            total += big.write(block)
+    except OSError as e:
+        assert e.errno == errno.ENOSPC
+print(total >> 20)
+END
+    task 'python3 fill.py 20' '[limits]' 'disk = 32M' '[input]' "fill.py = $T/fill.py"
+    run_task
+    expect ok 0
+    [[ $(cat "$T/out/stdout") == 20 && -z $(hits) ]]
+    rm -r "$T/out"
+    sed -i 's/^command.*/command = python3 fill.py 64/' "$T/task.ini"
+    run_task
+    expect ok 0
+    between 24 "$(cat "$T/out/stdout")" 32
+    [[ $(hits) == disk ]]
+    between 0 "$(result .host_measured.disk_bytes.scratch)" $((32 << 20))
+}
+
+# With inodes = 100: the program itself is one, the folder /task another.
+readonly MAKE_FILES='
+import errno, os, sys
+made = 0
+folders = sys.argv[2:]
+try:
+    while made < int(sys.argv[1]):
+        open(folders[made % len(folders)] + "/f%d" % made, "w").close()
+        made += 1
+except OSError as e:
+    assert e.errno in (errno.EDQUOT, errno.ENOSPC), e
+print(made)
+'
+
+@test "inodes: exactly as many as allowed, in all places together" {
+    script make.py <<<"$MAKE_FILES"
+    task 'python3 make.py 98 /task /tmp' '[limits]' 'inodes = 100' '[input]' \
+        "make.py = $T/make.py"
+    run_task
+    expect ok 0
+    [[ $(cat "$T/out/stdout") == 98 && -z $(hits) ]]
+    rm -r "$T/out"
+    sed -i 's/^command.*/command = python3 make.py 200 \/task \/tmp/' "$T/task.ini"
+    run_task
+    expect ok 0
+    [[ $(cat "$T/out/stdout") == 99 && $(hits) == inodes ]]
+}
+
+@test "inodes: root is held to them too, and so is an overlay over the root" {
+    script make.py <<<"$MAKE_FILES"
+    task 'python3 make.py 200 /etc /task' 'user = root' '[limits]' 'inodes = 100' '[input]' \
+        "make.py = $T/make.py"
+    sed -i '/^\[image\]/a root = overlay' "$T/task.ini"
+    run_task
+    expect ok 0
+    between 90 "$(cat "$T/out/stdout")" 99
+    [[ $(hits) == inodes ]]
+}
+
+@test "stdout and stderr: all that is allowed is kept whole, one byte more is cut" {
+    task "sh -c 'head -c 4096 /dev/zero; head -c 4097 /dev/zero >&2'" '[limits]' 'stdout = 4K' \
+        'stderr = 4K'
+    run_task -q
+    expect ok 0
+    [[ $(hits) == stderr ]]
+    [[ $(result .streams.stdout.truncated) == false && $(result .streams.stdout.kept_bytes) == 4096 ]]
+    [[ $(result .streams.stderr.truncated) == true && $(result .streams.stderr.total_bytes) == 4097 ]]
+    (($(stat -c %s "$T/out/stderr") <= 4096))
+}
