@@ -103,6 +103,17 @@ no_vmrun() { ! pgrep '^vmrun' >/dev/null; }
     grep -q '^vmrun: a: output directory .*not empty' "$T/stderr"
 }
 
+@test "when no run can be started at all, the batch ends" {
+    member a 'true'
+    member b 'true'
+    status=0
+    # The loop and the signals take the last two.
+    timeout 20 bash -c 'ulimit -n 5; exec "$@" 3>&- 4>&-' - "$VMRUN" "${configs[@]}" --jobs 2 >/dev/null 2>"$T/stderr" || status=$?
+    cat "$T/stderr"
+    [[ $status == 125 && ! -e $T/out-a ]]
+    [[ $(grep -c 'cannot create a pipe' "$T/stderr") == 2 ]]
+}
+
 @test "on a terminal a line tells how far it is" {
     member a 'true'
     member b 'true'

@@ -68,16 +68,15 @@ static void run_tell(const struct batch_run *run, const char *line, size_t lengt
     batch_say(run->batch, "%s: %s", run->name, text);
 }
 
-static void lines_ready(void *context, uint32_t events)
+/* Read once and tell what lines there are. False when nothing more can be had now. */
+static bool lines_take(struct batch_run *run)
 {
-    struct batch_run *run = context;
     ssize_t count =
         read(run->lines_fd, run->line + run->line_bytes, sizeof(run->line) - run->line_bytes);
     char *newline;
 
-    (void)events;
     if (count < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
+        return errno == EINTR;
     if (count > 0)
         run->line_bytes += (size_t)count;
     while ((newline = memchr(run->line, '\n', run->line_bytes))) {
@@ -92,10 +91,21 @@ static void lines_ready(void *context, uint32_t events)
         run_tell(run, run->line, run->line_bytes);
         run->line_bytes = 0;
     }
-    if (count <= 0) {
-        loop_remove(&run->batch->loop, &run->lines);
-        fd_close(&run->lines_fd);
-    }
+    return count > 0;
+}
+
+static void lines_close(struct batch_run *run)
+{
+    loop_remove(&run->batch->loop, &run->lines);
+    fd_close(&run->lines_fd);
+}
+
+static void lines_ready(void *context, uint32_t events)
+{
+    struct batch_run *run = context;
+
+    if (!lines_take(run) && (events & (EPOLLHUP | EPOLLERR)))
+        lines_close(run);
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
@@ -114,8 +124,9 @@ static void run_ended(void *context, uint32_t events)
     loop_remove(&batch->loop, &run->ended);
     fd_close(&run->pid_fd);
     run->pid = 0;
-    while (run->lines_fd >= 0 && run->lines.fd >= 0) /* all that it wrote; nobody else can write */
-        lines_ready(run, 0);
+    while (run->lines_fd >= 0 && lines_take(run))
+        continue;
+    lines_close(run);
     batch_take_end(run, status);
     batch_show_progress(batch);
     batch_start_more(batch);
@@ -390,7 +401,9 @@ static int batch_loop(struct batch *batch, struct err *err)
     failed = listen_to_signals(batch, err);
     if (failed == 0) {
         batch_start_more(batch);
-        failed = loop_run(&batch->loop, err);
+        /* When none could be started, nothing would ever end the loop. */
+        if (batch_count(batch, BATCH_WAITING) + batch_count(batch, BATCH_RUNNING) > 0)
+            failed = loop_run(&batch->loop, err);
     }
     loop_fini(&batch->loop);
     fd_close(&batch->signal_fd);
