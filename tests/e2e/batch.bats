@@ -108,7 +108,8 @@ no_vmrun() { ! pgrep '^vmrun' >/dev/null; }
     member b 'true'
     status=0
     # The loop and the signals take the last two.
-    timeout 20 bash -c 'ulimit -n 5; exec "$@" 3>&- 4>&-' - "$VMRUN" "${configs[@]}" --jobs 2 >/dev/null 2>"$T/stderr" || status=$?
+    timeout 20 bash -c 'ulimit -n 5; exec "$@"' - "$VMRUN" "${configs[@]}" --jobs 2 \
+        3>&- 4>&- >/dev/null 2>"$T/stderr" || status=$?
     cat "$T/stderr"
     [[ $status == 125 && ! -e $T/out-a ]]
     [[ $(grep -c 'cannot create a pipe' "$T/stderr") == 2 ]]
