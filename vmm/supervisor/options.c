@@ -108,8 +108,39 @@ static int option_take_jobs(struct options *options, struct err *err)
     return 0;
 }
 
+/* The field that an option without a value sets, or NULL. */
+static bool *option_flag(struct options *options, int code)
+{
+    switch (code) {
+    case OPTION_CONSOLE:
+        return &options->console;
+    case 'q':
+        return &options->quiet;
+    case 'v':
+        return &options->verbose;
+    case 'n':
+        return &options->dry_run;
+    case OPTION_JSON:
+        return &options->json;
+    case OPTION_EVENTS:
+        return &options->events;
+    case OPTION_TIMING:
+        return &options->timing;
+    case OPTION_MEMBER:
+        return &options->member;
+    default:
+        return NULL;
+    }
+}
+
 static int option_take(struct options *options, int code, char **argv, struct err *err)
 {
+    bool *flag = option_flag(options, code);
+
+    if (flag) {
+        *flag = true;
+        return 0;
+    }
     switch (code) {
     case 'c':
         if (!options->config)
@@ -124,18 +155,6 @@ static int option_take(struct options *options, int code, char **argv, struct er
     case 's':
         text_list_add(&options->sets, optarg);
         return 0;
-    case OPTION_CONSOLE:
-        options->console = true;
-        return 0;
-    case 'q':
-        options->quiet = true;
-        return 0;
-    case 'v':
-        options->verbose = true;
-        return 0;
-    case OPTION_JSON:
-        options->json = true;
-        return 0;
     case 'h':
         options->command = COMMAND_HELP;
         return 0;
@@ -147,20 +166,8 @@ static int option_take(struct options *options, int code, char **argv, struct er
         return 0;
     case 'j':
         return option_take_jobs(options, err);
-    case 'n':
-        options->dry_run = true;
-        return 0;
-    case OPTION_MEMBER:
-        options->member = true;
-        return 0;
     case OPTION_CHECK:
         options->show = options->show == SHOW_PLAN ? SHOW_PLAN : SHOW_CHECK;
-        return 0;
-    case OPTION_EVENTS:
-        options->events = true;
-        return 0;
-    case OPTION_TIMING:
-        options->timing = true;
         return 0;
     case OPTION_PLAN:
         options->show = SHOW_PLAN;

@@ -6,10 +6,8 @@
 #include "supervisor/supervise.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +20,6 @@
 
 /* How long what is not a limit of the user's may take. */
 #define WALL_GRACE_NS        (2 * NS_PER_S) /* for the agent to end the task itself */
-#define CANCEL_GRACE_NS      (5 * NS_PER_S)
 #define HALT_GRACE_NS        (1 * NS_PER_S) /* between IPC_HALT and SIGKILL */
 #define LEAVE_GRACE_NS       (5 * NS_PER_S)
 #define EXPORT_BASE_NS       (30 * NS_PER_S)
@@ -291,7 +288,7 @@ static int take_record(struct supervision *run, const struct ipc_record *record,
  * deadlines from firing. Returns true when there may be more. After the last, or a bad one, the
  * channel is not listened to.
  */
-static bool take_records(struct supervision *run)
+bool run_take_records(struct supervision *run)
 {
     struct ipc_record record;
 
@@ -316,7 +313,7 @@ static bool take_records(struct supervision *run)
 static void monitor_ready(void *context, uint32_t events)
 {
     (void)events;
-    (void)take_records(context); /* what is left makes the fd ready again */
+    (void)run_take_records(context); /* what is left makes the fd ready again */
 }
 
 static void monitor_ended(void *context, uint32_t events)
@@ -325,7 +322,7 @@ static void monitor_ended(void *context, uint32_t events)
     struct outcome *outcome = run->outcome;
 
     (void)events;
-    for (int turn = 0; turn < RUN_LAST_TURNS_MAX && take_records(run); turn++)
+    for (int turn = 0; turn < RUN_LAST_TURNS_MAX && run_take_records(run); turn++)
         continue;
     loop_remove(&run->loop, &run->monitor_ipc);
     loop_remove(&run->loop, &run->monitor_end);
@@ -343,91 +340,6 @@ static void monitor_ended(void *context, uint32_t events)
     run_monitor_gone(run);
 }
 
-/* ---- signals --------------------------------------------------------------------------------- */
-
-/* The first request is passed to the task; its files are still exported. */
-static void cancel_softly(struct supervision *run, int number)
-{
-    struct err err = ERR_INIT;
-
-    run_say(run, "cancelling: the task is told to end; a second signal ends the run at once");
-    if (run->outcome->has_exited || run->state >= STATE_STOP)
-        return; /* the task's own verdict stands; what is left is short */
-    run->outcome->cause = CAUSE_CANCELLED;
-    run->outcome->cancel_signal = number;
-    if (run->state != STATE_TASK || ipc_send_plain(run->monitor.ipc, IPC_CANCEL, &err) < 0) {
-        run_end(run, CAUSE_CANCELLED);
-        return;
-    }
-    loop_timer_set(&run->loop, &run->deadline,
-        u64_min(run->deadline.deadline_ns, clock_mono_ns() + CANCEL_GRACE_NS));
-}
-
-static void cancel_hard(struct supervision *run, int number)
-{
-    if (run->outcome->cause == CAUSE_NONE) {
-        run->outcome->cause = CAUSE_CANCELLED;
-        run->outcome->cancel_signal = number;
-    }
-    if (run->state < STATE_KILLED)
-        run_enter(run, STATE_KILLED);
-    child_kill(&run->extractor);
-}
-
-static void signal_ready(void *context, uint32_t events)
-{
-    struct supervision *run = context;
-    struct signalfd_siginfo info;
-
-    (void)events;
-    if (read(run->signal_fd, &info, sizeof(info)) != sizeof(info))
-        return;
-    (void)take_records(run); /* what the monitor said before the signal counts */
-    run->signal_count++;
-    if (run->state == STATE_DONE)
-        loop_stop(&run->loop); /* while draining */
-    else if (run->signal_count == 1)
-        cancel_softly(run, (int)info.ssi_signo);
-    else
-        cancel_hard(run, (int)info.ssi_signo);
-}
-
-static sigset_t signals_to_end(void)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction before;
-    sigset_t set;
-
-    sigemptyset(&set);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        /* What our caller has us ignore stays ignored: nohup(1), jobs in the background. */
-        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            sigaddset(&set, numbers[i]);
-    }
-    return set;
-}
-
-void supervise_block_signals(void)
-{
-    sigset_t set = signals_to_end();
-
-    sigprocmask(SIG_BLOCK, &set, NULL);
-}
-
-static int listen_to_signals(struct supervision *run, struct err *err)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    sigset_t set = signals_to_end();
-
-    sigaction(SIGPIPE, &ignore, NULL);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-        return err_sys(err, "cannot block signals");
-    run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (run->signal_fd < 0)
-        return err_sys(err, "cannot listen to signals");
-    return loop_add(&run->loop, &run->signals, run->signal_fd, EPOLLIN, err);
-}
-
 /* ---- the run --------------------------------------------------------------------------------- */
 
 static void run_init(struct supervision *run)
@@ -437,7 +349,8 @@ static void run_init(struct supervision *run)
         void (*ready)(void *context, uint32_t events);
     } sources[] = {{&run->monitor_ipc, monitor_ready}, {&run->monitor_end, monitor_ended},
         {&run->scribe_ipc, run_scribe_ready}, {&run->scribe_end, run_scribe_ended},
-        {&run->extractor_ipc, NULL}, {&run->extractor_end, NULL}, {&run->signals, signal_ready}};
+        {&run->extractor_ipc, NULL}, {&run->extractor_end, NULL},
+        {&run->signals, run_signal_ready}};
 
     for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
         *sources[i].source =
@@ -466,7 +379,7 @@ void supervise(struct supervision *run, const struct plan *plan, const struct di
         run->view = *view;
     run_init(run);
     events_init(&run->events, &run->live[0], outcome->moments_ns[MOMENT_BEGIN]);
-    if (loop_init(&run->loop, &err) < 0 || listen_to_signals(run, &err) < 0 ||
+    if (loop_init(&run->loop, &err) < 0 || run_listen_to_signals(run, &err) < 0 ||
         run_start(run, &err) < 0 || loop_run(&run->loop, &err) < 0) {
         outcome->cause = CAUSE_HOST;
         memcpy(outcome->host_text, err.text, sizeof(err.text));

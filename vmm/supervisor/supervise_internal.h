@@ -22,6 +22,13 @@ void run_end(struct supervision *run, enum outcome_cause cause);
 /* The same for what the host could not do. */
 void run_fail(struct supervision *run, const struct err *err);
 
+/* Take records of the monitor, a bounded number; true when there may be more. */
+bool run_take_records(struct supervision *run);
+
+/* supervise_signals.c. */
+int run_listen_to_signals(struct supervision *run, struct err *err);
+void run_signal_ready(void *context, uint32_t events);
+
 /* supervise_start.c: scribe, monitor, pipes, live output, stdin. */
 int run_start(struct supervision *run, struct err *err);
 /* child_spawn() with a share of the run's lock. */

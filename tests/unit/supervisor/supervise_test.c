@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LINK: vmm/supervisor/supervise.c vmm/supervisor/supervise_start.c */
-/* LINK: vmm/supervisor/supervise_limits.c */
+/* LINK: vmm/supervisor/supervise_limits.c vmm/supervisor/supervise_signals.c */
 /* LINK: vmm/supervisor/supervise_finish.c vmm/supervisor/spawn.c vmm/supervisor/live.c */
 /* LINK: vmm/supervisor/sink.c vmm/supervisor/stdin_pump.c vmm/supervisor/terminal_filter.c */
 /* LINK: vmm/supervisor/output_dir.c vmm/supervisor/remove_tree.c vmm/supervisor/run_dir.c */
