@@ -92,8 +92,8 @@ END
     task 'true'
     sed -i "/^\[machine\]/a kernel = $T/kernel" "$T/task.ini"
     run_task
-    [[ $status == 125 ]]
-    grep -q 'truncated' "$T/stderr"
+    expect infra 125
+    grep -q "task\.ini: \[machine\] kernel: $T/kernel: .*truncated" "$T/stderr"
 }
 
 @test "a kernel that says nothing ends at the boot limit, with registers" {

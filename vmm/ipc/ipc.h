@@ -151,6 +151,7 @@ enum ipc_end {
     IPC_END_DEVICE = 9,   /* the guest broke a device so that it cannot go on: text */
     IPC_END_HOST = 10,    /* the monitor could not do its job: text, with a remedy */
     IPC_END_DISK = 11,    /* the host could not read or write a disk (ENOSPC, EIO): text */
+    IPC_END_KERNEL = 12,  /* the user's kernel or initramfs cannot be booted: text says why */
 };
 
 struct ipc_ended {

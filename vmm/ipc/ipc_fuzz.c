@@ -17,7 +17,7 @@ static void fuzz_monitor(const struct ipc_record *record)
     struct err err = ERR_INIT;
 
     if (ipc_get_ended(record, &ended, &err) == 0) {
-        must(ended.cause >= IPC_END_DONE && ended.cause <= IPC_END_DISK);
+        must(ended.cause >= IPC_END_DONE && ended.cause <= IPC_END_KERNEL);
         must(ended.console_bytes <= sizeof(ended.console_tail));
         must(memchr(ended.text, '\0', sizeof(ended.text)) != NULL);
     }

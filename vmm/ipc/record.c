@@ -184,7 +184,7 @@ int ipc_get_ended(const struct ipc_record *record, struct ipc_ended *ended, stru
     ended->vcpu_ns = reader_u64(&reader);
     get_string(&reader, ended->text, IPC_TEXT_BYTES);
     ended->console_bytes = reader_u32(&reader);
-    valid = ended->cause >= IPC_END_DONE && ended->cause <= IPC_END_DISK &&
+    valid = ended->cause >= IPC_END_DONE && ended->cause <= IPC_END_KERNEL &&
             ended->console_bytes <= IPC_CONSOLE_TAIL_BYTES;
     if (valid)
         reader_copy(&reader, ended->console_tail, ended->console_bytes);

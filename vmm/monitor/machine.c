@@ -259,7 +259,11 @@ static int machine_load(struct machine *machine, struct err *err)
         .device_count = machine->setup->disk_count + 1,
     };
 
-    return arch_boot_load(&boot, &machine->entry, err);
+    if (arch_boot_load(&boot, &machine->entry, err) < 0) {
+        machine_end_with(machine, IPC_END_KERNEL, err->text);
+        return -1;
+    }
+    return 0;
 }
 
 static int machine_add_vcpus(struct machine *machine, struct err *err)

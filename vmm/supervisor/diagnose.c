@@ -121,12 +121,28 @@ static void verdict_detail(const struct verdict *verdict, const struct outcome *
     }
 }
 
-void diagnose(struct verdict *verdict, const struct outcome *outcome, const char *missing)
+/* Which files it was about, and who chose them. */
+static void detail_of_kernel(
+    const struct config *config, const struct outcome *outcome, char *text, size_t size)
+{
+    const char *kernel = config->kernel ? config->kernel : "the one that came with vmrun";
+    char said[SAID_BYTES];
+
+    text_escape(said, sizeof(said), outcome->ended.text, strlen(outcome->ended.text));
+    snprintf(text, size, "%s: [machine] kernel: %s%s%s: %s", config->path, kernel,
+        config->initramfs ? ", initramfs: " : "", config->initramfs ? config->initramfs : "", said);
+}
+
+void diagnose(struct verdict *verdict, const struct config *config, const struct outcome *outcome,
+    const char *missing)
 {
     const char *general = verdict_rules[verdict->event].text;
     char detail[ERR_TEXT_BYTES] = "";
 
-    verdict_detail(verdict, outcome, missing, detail, sizeof(detail));
+    if (verdict->event == EVENT_KERNEL)
+        detail_of_kernel(config, outcome, detail, sizeof(detail));
+    else
+        verdict_detail(verdict, outcome, missing, detail, sizeof(detail));
     snprintf(verdict->reason, sizeof(verdict->reason), "%s%s%s%s", general, detail[0] ? " (" : "",
         detail, detail[0] ? ")" : "");
 }

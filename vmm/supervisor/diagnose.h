@@ -6,7 +6,8 @@
 #include "supervisor/verdict.h"
 
 /* Fill verdict->reason. MISSING: the required artifact that did not come, or NULL. */
-void diagnose(struct verdict *verdict, const struct outcome *outcome, const char *missing);
+void diagnose(struct verdict *verdict, const struct config *config, const struct outcome *outcome,
+    const char *missing);
 
 /*
  * For a machine that failed: registers and the last console lines, escaped, one per line of LINES

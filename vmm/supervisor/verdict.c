@@ -75,6 +75,8 @@ const struct verdict_rule verdict_rules[EVENT_COUNT] = {
         "vmrun could not do its job"},
     [EVENT_DISK] = {"infra", NULL, EXIT_FIXED, VMRUN, STATUS_CODE_INFRA,
         "a disk of the run could not be read or written on the host"},
+    [EVENT_KERNEL] = {"infra", NULL, EXIT_FIXED, VMRUN, STATUS_CODE_INFRA,
+        "the kernel or its initramfs cannot be booted"},
 };
 /* clang-format on */
 
@@ -116,6 +118,7 @@ static bool event_of_end(const struct outcome *outcome, enum verdict_event *even
         [IPC_END_DEVICE] = EVENT_GUEST_DEVICE,
         [IPC_END_HOST] = EVENT_HOST,
         [IPC_END_DISK] = EVENT_DISK,
+        [IPC_END_KERNEL] = EVENT_KERNEL,
     };
 
     if (!outcome->has_ended || outcome->ended.cause == IPC_END_DONE)
@@ -282,6 +285,6 @@ struct verdict verdict_make(const struct config *config, const struct outcome *o
     verdict.limit = rule->limit;
     verdict_set_exit(&verdict, rule, outcome);
     verdict_collect_limits(&verdict, outcome);
-    diagnose(&verdict, outcome, missing_artifact(config, outcome));
+    diagnose(&verdict, config, outcome, missing_artifact(config, outcome));
     return verdict;
 }

@@ -41,6 +41,7 @@ enum verdict_event {
     EVENT_SCRIBE_FAILED,
     EVENT_HOST,
     EVENT_DISK,
+    EVENT_KERNEL,
     EVENT_COUNT,
 };
 

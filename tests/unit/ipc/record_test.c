@@ -191,7 +191,7 @@ static void ended(void **state)
     assert_memory_equal(got_ended.console_tail, sent.console_tail, IPC_CONSOLE_TAIL_BYTES);
     assert_int_equal(get_with_u32(get_ended, 0, 0), -1);
     assert_int_equal(get_with_u32(get_ended, 0, IPC_END_DONE), 0);
-    assert_int_equal(get_with_u32(get_ended, 0, IPC_END_DISK + 1), -1);
+    assert_int_equal(get_with_u32(get_ended, 0, IPC_END_KERNEL + 1), -1);
     assert_int_equal(get_with_u32(get_ended, 84, IPC_TEXT_BYTES + 1), -1);
     assert_int_equal(get_with_u32(get_ended, 84, UINT32_MAX), -1);
     assert_int_equal(get_with_u32(get_ended, count_at, IPC_CONSOLE_TAIL_BYTES + 1), -1);

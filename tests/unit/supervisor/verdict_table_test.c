@@ -76,6 +76,7 @@ static const struct promise promises[] = {
     {EVENT_HOST, HOST(HOST), "infra", NULL, 125, 3},
     {EVENT_HOST, MACHINE(HOST), "infra", NULL, 125, 3},
     {EVENT_DISK, MACHINE(DISK), "infra", NULL, 125, 3},
+    {EVENT_KERNEL, MACHINE(KERNEL), "infra", NULL, 125, 3},
 };
 /* clang-format on */
 
