@@ -127,7 +127,8 @@ no_vmrun() { ! pgrep '^vmrun' >/dev/null; }
     for name in a b c; do
         member $name "sh -c 'trap \"echo told; exit 0\" TERM; echo up; sleep 60 & wait'"
     done
-    "$VMRUN" "${configs[@]}" --jobs 2 >/dev/null 2>"$T/stderr" 3>&- &
+    # A shell has its background jobs ignore SIGINT.
+    env --default-signal=INT "$VMRUN" "${configs[@]}" --jobs 2 >/dev/null 2>"$T/stderr" 3>&- &
     pid=$!
     wait_for 60 grep -qs up "$T/out-a/stdout" || cat "$T/stderr" "$T"/out-a/* "$T/a.ini"
     wait_for 60 grep -qs up "$T/out-b/stdout"

@@ -152,7 +152,8 @@ END
 # next as soon as vmrun has said that it took the first. What a shell can do without a new process
 # is done without: the guest gives a task that is to end half a second only.
 interrupted() {
-    "$VMRUN" --config "$T/task.ini" >"$T/stdout" 2>"$T/stderr" &
+    # A shell has its background jobs ignore SIGINT.
+    env --default-signal=INT "$VMRUN" --config "$T/task.ini" >"$T/stdout" 2>"$T/stderr" &
     local pid=$! tries=0
     until [[ -f $T/out/stdout && $(<"$T/out/stdout") == *ready* ]]; do
         ((++tries < 300)) || return 1

@@ -314,13 +314,9 @@ static void signal_ready(void *context, uint32_t events)
 
 static int listen_to_signals(struct batch *batch, struct err *err)
 {
-    sigset_t set;
+    sigset_t set = supervise_signals();
 
     supervise_block_signals();
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
     batch->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (batch->signal_fd < 0)
         return err_sys(err, "cannot listen to signals");

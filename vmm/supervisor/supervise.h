@@ -7,6 +7,8 @@
 #ifndef VMM_SUPERVISOR_SUPERVISE_H
 #define VMM_SUPERVISOR_SUPERVISE_H
 
+#include <signal.h>
+
 #include "supervisor/disks.h"
 #include "supervisor/events.h"
 #include "supervisor/live.h"
@@ -70,6 +72,9 @@ struct supervision {
     struct progress progress;
     struct stdin_pump stdin_pump;
 };
+
+/* INT, TERM and HUP, less those that our caller has us ignore. */
+sigset_t supervise_signals(void);
 
 /* Block INT, TERM and HUP, so that one that comes before supervise() waits for it. */
 void supervise_block_signals(void);

@@ -58,7 +58,7 @@ void run_signal_ready(void *context, uint32_t events)
         cancel_hard(run, (int)info.ssi_signo);
 }
 
-static sigset_t signals_to_end(void)
+sigset_t supervise_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction before;
@@ -75,7 +75,7 @@ static sigset_t signals_to_end(void)
 
 void supervise_block_signals(void)
 {
-    sigset_t set = signals_to_end();
+    sigset_t set = supervise_signals();
 
     sigprocmask(SIG_BLOCK, &set, NULL);
 }
@@ -83,7 +83,7 @@ void supervise_block_signals(void)
 int run_listen_to_signals(struct supervision *run, struct err *err)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
-    sigset_t set = signals_to_end();
+    sigset_t set = supervise_signals();
 
     sigaction(SIGPIPE, &ignore, NULL);
     if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
