@@ -171,9 +171,10 @@ include tests/unit.mk
 unit-tap: $(UNIT_BINARIES)
 	$(Q)tests/tap-run $(UNIT_SECONDS) $^
 
+fuzz-tap: SHELL := /bin/bash
+fuzz-tap: .SHELLFLAGS := -o pipefail -c
 fuzz-tap:
 	$(Q)$(MAKE) --no-print-directory fuzz-replay FUZZ_SECONDS=$(FUZZ_SECONDS) 2>&1 | \
-	    sed -E 's/^fuzz: ([^:]*): ok, (.*)$$/ok - fuzz \1: \2/; s/^fuzz: ([^:]*): FAILED/not ok - fuzz \1:/'
-
+	    sed -E 's/^fuzz: ([^:]*): ok, (.*)$$/ok - fuzz \1: \2/; s/^fuzz: ([^:]*): FAILED, /not ok - fuzz \1: /'
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

@@ -93,7 +93,7 @@ fuzz-replay: $(FUZZ_CHOSEN)
 	$(Q)mkdir -p $(BUILD)/fuzz/found $(BUILD)/fuzz/log
 	$(Q)printf '%s\n' $(notdir $^) | xargs -P $(FUZZ_JOBS) -I '{}' sh -c ' \
 	    mkdir -p "$(BUILD)/fuzz/new/{}" && test -d "tests/corpus/{}" || \
-	        { echo "fuzz: {}: no corpus in tests/corpus/{}" >&2; exit 1; }; \
+	        { echo "fuzz: {}: FAILED, no corpus in tests/corpus/{}" >&2; exit 1; }; \
 	    log="$(BUILD)/fuzz/log/{}"; count=$$(ls "tests/corpus/{}" | wc -l); \
 	    if timeout 300 "$(BUILD)/fuzz/{}" -runs=0 "tests/corpus/{}" >"$$log" 2>&1 && \
 	        { test "$(FUZZ_SECONDS)" -eq 0 || timeout $$(($(FUZZ_SECONDS) + 120)) \
