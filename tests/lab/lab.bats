@@ -204,14 +204,24 @@ END
 }
 
 @test "a time limit is told from the command's own status, with what hangs" {
-    run --separate-stderr "$LAB" --timeout 4 sh -c "echo kept >$WORK/kept; echo out; sleep 1234"
+    run --separate-stderr "$LAB" --timeout 8 sh -c "echo kept >$WORK/kept; echo out; sleep 1234"
     [ "$status" -eq 122 ]
     [ "$output" = out ]
-    [[ "$stderr" == *"lab: time limit of 4 s reached"* ]]
+    [[ "$stderr" == *"lab: time limit of 8 s reached"* ]]
     [[ "$stderr" == *"the outer machine is alive"* ]]
     [[ "$stderr" == *"sleep 1234"* ]]
     [ "$(cat "$WORK/kept")" = kept ]
     no_qemu_left
+}
+
+@test "a machine that falls silent is told from a command that hangs, with what it does" {
+    run --separate-stderr "$LAB" --timeout 100 -- sh -c 'echo -1 >/proc/sys/kernel/sched_rt_runtime_us
+        exec chrt -f 99 sh -c "while :; do :; done"'
+    [ "$status" -eq 123 ]
+    [[ "$stderr" == *"the outer machine stalled after the command was started: no sign of life for 30 s"* ]]
+    [[ "$stderr" == *"VM status: running"* ]]
+    [[ "$stderr" == *"local APIC state"* ]]
+    [[ "$stderr" == *"RIP="* ]]
 }
 
 @test "an outer panic is a failure of the lab; it is not retried once the command runs" {

@@ -53,14 +53,15 @@ struct session {
     pid_t qemu;
     int channel; /* our ends of the two sockets; -1 when closed by QEMU */
     int console;
-    int monitor; /* QEMU's command line; -1 unless options->save */
+    int monitor; /* QEMU's command line */
     int log;
     uint64_t start_ms;
     uint64_t heard_ms; /* when the last frame came */
     uint64_t ready_ms; /* when the outer machine was ready for its job, 0 before */
     bool started;      /* the command's process exists */
     bool stdin_wanted;
-    uint64_t asked_ms; /* when FRAME_QUERY was sent, 0 before */
+    uint64_t asked_ms;   /* when FRAME_QUERY was sent, 0 before */
+    uint64_t stalled_ms; /* when QEMU was asked what its silent machine does, 0 before */
     bool answered;
     uint8_t *send; /* bytes on their way to the outer machine */
     size_t send_at;
@@ -83,8 +84,8 @@ int session_run(struct session *session, const struct options *options, char **q
 uint64_t now_ms(void);
 
 /* qemu.c */
-/* Starts QEMU with the channel as fd 3, the console as fd 4, and with options->save its monitor as
- * fd 5. 0 or -1, with a message. */
+/* Starts QEMU with the channel as fd 3, the console as fd 4, its monitor as fd 5. 0 or -1, with a
+ * message. */
 int qemu_start(struct session *session, char **argv);
 /* Ends QEMU and waits for it. Its wait status. */
 int qemu_stop(struct session *session);

@@ -166,8 +166,10 @@ static int failure_show(const struct session *session, int qemu_status)
         qemu_end_show(session, qemu_status);
         break;
     }
-    if (session->ending == ENDING_SILENT)
+    if (session->ending == ENDING_SILENT) {
         beat_show(session);
+        text_show("QEMU's monitor", &session->report);
+    }
     text_show("end of the outer console", &session->tail);
     return STATUS_OUTER;
 }

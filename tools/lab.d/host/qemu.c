@@ -13,10 +13,9 @@
 
 #include "host.h"
 
-enum { FD_FIRST = 3, SOCKETS_MAX = 3 };
+enum { FD_FIRST = 3, SOCKETS = 3 };
 
-__attribute__((noreturn)) static void qemu_exec(
-    char **argv, pid_t parent, const int *fds, int count)
+__attribute__((noreturn)) static void qemu_exec(char **argv, pid_t parent, const int *fds)
 {
     /* A lab that is killed outright takes QEMU with it. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -29,11 +28,11 @@ __attribute__((noreturn)) static void qemu_exec(
         dup2(fds[1], STDERR_FILENO) < 0)
         _exit(STATUS_OUTER);
     /* In two steps, as an end may have been given one of these numbers itself. */
-    int high[SOCKETS_MAX];
-    for (int i = 0; i < count; i++)
+    int high[SOCKETS];
+    for (int i = 0; i < SOCKETS; i++)
         if ((high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 10)) < 0)
             _exit(STATUS_OUTER);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < SOCKETS; i++)
         if (dup2(high[i], FD_FIRST + i) < 0)
             _exit(STATUS_OUTER);
     sigset_t none;
@@ -46,10 +45,9 @@ __attribute__((noreturn)) static void qemu_exec(
 
 int qemu_start(struct session *session, char **argv)
 {
-    const int count = session->options->save ? 3 : 2;
-    int ours[SOCKETS_MAX];
-    int theirs[SOCKETS_MAX];
-    for (int i = 0; i < count; i++) {
+    int ours[SOCKETS];
+    int theirs[SOCKETS];
+    for (int i = 0; i < SOCKETS; i++) {
         int pair[2];
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0 ||
             fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0) {
@@ -62,12 +60,12 @@ int qemu_start(struct session *session, char **argv)
     const pid_t self = getpid();
     session->qemu = fork();
     if (session->qemu == 0)
-        qemu_exec(argv, self, theirs, count);
-    for (int i = 0; i < count; i++)
+        qemu_exec(argv, self, theirs);
+    for (int i = 0; i < SOCKETS; i++)
         close(theirs[i]);
     session->channel = ours[0];
     session->console = ours[1];
-    session->monitor = count == 3 ? ours[2] : -1;
+    session->monitor = ours[2];
     if (session->qemu < 0) {
         fprintf(stderr, "lab: fork: %s\n", strerror(errno));
         return -1;

@@ -17,6 +17,7 @@
 
 enum {
     ANSWER_WAIT_MS = 4000,
+    MONITOR_WAIT_MS = 1500,
     /* From ready to saved: the outer kernel's late work (clock calibration takes a second) is done.
      */
     SETTLE_MS = 2500,
@@ -139,7 +140,8 @@ static void monitor_take(struct session *session)
     char bytes[4096];
     ssize_t n;
     while ((n = read(session->monitor, bytes, sizeof(bytes))) > 0)
-        tail_add(&session->report, bytes, (size_t)n);
+        if (session->options->save || session->stalled_ms) /* else it is QEMU's greeting */
+            tail_add(&session->report, bytes, (size_t)n);
     if (n == 0) {
         close(session->monitor);
         session->monitor = -1;
@@ -158,6 +160,14 @@ static void save_order(struct session *session)
     session->asked_ms = now_ms();
     if (n < 0)
         session_end(session, ENDING_FAILED, 0);
+}
+
+/* What the silent machine does: what its processor executes, and what interrupts wait. */
+static void stall_order(struct session *session)
+{
+    session->stalled_ms = now_ms();
+    if (dprintf(session->monitor, "info status\ninfo lapic\ninfo registers\n") < 0)
+        session_end(session, ENDING_SILENT, 0);
 }
 
 static void stdin_take(struct session *session)
@@ -194,8 +204,11 @@ static void clock_check(struct session *session)
             send_frame(session, FRAME_QUERY, NULL, 0);
         else
             session_end(session, ENDING_TIMEOUT, 0);
+    } else if (session->stalled_ms) {
+        if (now - session->stalled_ms > MONITOR_WAIT_MS)
+            session_end(session, ENDING_SILENT, 0);
     } else if (now - session->heard_ms > (uint64_t)options->silence_s * 1000) {
-        session_end(session, ENDING_SILENT, 0);
+        stall_order(session);
     }
 }
 
