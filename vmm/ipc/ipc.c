@@ -56,10 +56,11 @@ int ipc_receive(int fd, struct ipc_record *record, struct err *err)
     do
         count = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
     while (count < 0 && errno == EINTR);
+    /* ECONNRESET: it went away with a record of ours unread. */
+    if (count == 0 || (count < 0 && errno == ECONNRESET))
+        return 0;
     if (count < 0)
         return err_sys(err, "cannot receive a record");
-    if (count == 0)
-        return 0;
     if (count < (ssize_t)sizeof(head) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
         return err_set(err, "a record has a wrong length or carries descriptors");
     if (!kind_is_known(le32_load(head)))

@@ -102,10 +102,11 @@ void run_scribe_ended(void *context, uint32_t events)
     loop_remove(&run->loop, &run->scribe_ipc);
     loop_remove(&run->loop, &run->scribe_end);
     child_reap(&run->scribe);
+    if (!scribe_told_all(run) && run->outcome->cause == CAUSE_NONE &&
+        run->outcome->host_text[0] == '\0')
+        child_end_text(&run->scribe, run->outcome->host_text, sizeof(run->outcome->host_text));
     if (run->state < STATE_SCRIBE && !scribe_told_all(run)) {
         /* The task's output has nowhere to go. */
-        if (run->outcome->host_text[0] == '\0')
-            child_end_text(&run->scribe, run->outcome->host_text, sizeof(run->outcome->host_text));
         run_end(run, CAUSE_SCRIBE_ENDED);
     } else if (run->state == STATE_SCRIBE && scribe_is_finished(run)) {
         start_extractor(run);
@@ -259,7 +260,7 @@ static int spawn_extractor(struct supervision *run, struct err *err)
     fds[1].fd = run->artifacts_fd;
     if (run->artifacts_fd < 0 ||
         run_spawn(run, &run->extractor, "vmrun-extractor", fds, 2, err) < 0 ||
-        ipc_send_extract(run->extractor.ipc, &setup, err) < 0)
+        run_setup_sent(ipc_send_extract(run->extractor.ipc, &setup, err), err) < 0)
         return -1;
     run->extractor_ipc.ready = extractor_ready;
     run->extractor_end.ready = extractor_ended;

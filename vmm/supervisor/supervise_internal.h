@@ -34,6 +34,9 @@ int run_start(struct supervision *run, struct err *err);
 /* child_spawn() with a share of the run's lock. */
 int run_spawn(const struct supervision *run, struct child *child, const char *name,
     const struct child_fd *fds, size_t fd_count, struct err *err);
+/* FAILED, of the first record to a child; 0 when it failed because the child is gone already: its
+ * end, which the loop sees, says more. */
+int run_setup_sent(int failed, struct err *err);
 
 /* supervise_limits.c: what the task may use, seen from outside of the guest. */
 void run_limits_start(struct supervision *run);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* supervise_start.c: the children of a run get their fds and their setup (supervisor). */
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -110,6 +111,14 @@ int run_spawn(const struct supervision *run, struct child *child, const char *na
     return child_spawn(child, run->plan->programs_fd, name, all, fd_count, err);
 }
 
+int run_setup_sent(int failed, struct err *err)
+{
+    if (failed == 0 || (err->errnum != EPIPE && err->errnum != ECONNRESET))
+        return failed;
+    *err = (struct err)ERR_INIT;
+    return 0;
+}
+
 static uint32_t live_form(const struct supervision *run, int fd)
 {
     if (run->view.output == VIEW_EVENTS)
@@ -133,7 +142,7 @@ static int start_scribe(struct supervision *run, const struct plumbing *plumbing
     }
     if (run_spawn(run, &run->scribe, "vmrun-scribe", fds, count, err) < 0)
         return -1;
-    return ipc_send_scribe(run->scribe.ipc, &setup, err);
+    return run_setup_sent(ipc_send_scribe(run->scribe.ipc, &setup, err), err);
 }
 
 static struct ipc_machine machine_setup(const struct supervision *run)
@@ -196,7 +205,7 @@ static int start_monitor(struct supervision *run, const struct plumbing *plumbin
         return -1;
     run->outcome->monitor_limited = true;
     run_mark(run, MOMENT_SPAWN); /* before the setup: the monitor's own times must not be earlier */
-    return ipc_send_machine(run->monitor.ipc, &setup, err);
+    return run_setup_sent(ipc_send_machine(run->monitor.ipc, &setup, err), err);
 }
 
 /* Everything in one place: both streams, on stdout, as the lines of events.h. */

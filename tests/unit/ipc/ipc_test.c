@@ -170,6 +170,18 @@ static void the_end_is_the_end(void **state)
     assert_int_equal(err.errnum, EPIPE);
 }
 
+static void an_end_with_unread_records_is_an_end_too(void **state)
+{
+    struct err err = ERR_INIT;
+
+    (void)state;
+    assert_int_equal(ipc_send_plain(ends[0], IPC_HALT, &err), 0);
+    close(ends[1]);
+    ends[1] = -1;
+    assert_int_equal(receive(&err), 0);
+    assert_int_equal(receive(&err), 0);
+}
+
 static void an_empty_nonblocking_channel_says_eagain(void **state)
 {
     struct err err;
@@ -189,6 +201,7 @@ static const struct CMUnitTest tests[] = {
     IPC_TEST(unknown_kinds_are_refused),
     IPC_TEST(descriptors_are_refused_and_not_kept),
     IPC_TEST(the_end_is_the_end),
+    IPC_TEST(an_end_with_unread_records_is_an_end_too),
     IPC_TEST(an_empty_nonblocking_channel_says_eagain),
 };
 
