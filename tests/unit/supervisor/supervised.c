@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* supervised.c: see supervised.h. */
+#include "tests/unit/supervisor/supervised.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "supervisor/monitor_limits.h"
+#include "supervisor/output_dir.h"
+
+char root[64];
+struct config config;
+struct plan plan;
+struct disks disks;
+struct outcome outcome;
+struct supervision run;
+struct verdict verdict;
+int output_fd = -1;
+static char any_text[] = "x";
+
+/* disks.c stays out: what it makes are files without a name. */
+int disk_create(const struct plan *unused, struct err *err)
+{
+    int fd = memfd_create("disk", MFD_CLOEXEC);
+
+    (void)unused;
+    return fd < 0 ? err_sys(err, "memfd_create") : fd;
+}
+
+/* monitor_limits.c too: a sanitizer takes more address space than a monitor may have. */
+int monitor_limits_set(
+    pid_t pid, const struct config *unused, uint64_t disk_bytes, uint64_t cpu_ns, struct err *err)
+{
+    (void)unused;
+    return pid > 0 && disk_bytes == 4096 && cpu_ns > 0 ? 0 : err_set(err, "bad limits");
+}
+
+uint64_t disk_allocated_bytes(int fd)
+{
+    return fd < 0 ? 0 : 4096;
+}
+
+/* The three names beside each other, all this executable. */
+static void make_programs(void)
+{
+    static const char *const names[] = {"vmrun-monitor", "vmrun-scribe", "vmrun-extractor"};
+    char self[4096];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    assert_true(length > 0);
+    self[length] = '\0';
+    plan.programs_fd = open(root, O_RDONLY | O_DIRECTORY);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(symlinkat(self, plan.programs_fd, names[i]), 0);
+}
+
+int set_up(void **state)
+{
+    AUTO_FREE char *out = NULL;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    strcpy(root, "/tmp/supervise_test.XXXXXX");
+    assert_non_null(mkdtemp(root));
+    memset(&config, 0, sizeof(config));
+    text_list_add(&config.argv, "true");
+    config.path = config.workdir = config.hostname = any_text;
+    /* Far away on a busy machine too; a test that waits for one sets its own. */
+    config.boot_ns = 30 * NS_PER_S;
+    config.wall_ns = config.idle_ns = 30 * NS_PER_S;
+    config.cpu_ns = 30 * NS_PER_S;
+    config.vcpus = 1;
+    config.stdout_bytes = config.stderr_bytes = 4 << 20;
+    config.artifacts_files = 10;
+    memset(&plan, 0, sizeof(plan));
+    memset(&outcome, 0, sizeof(outcome));
+    make_programs();
+    out = text_format("%s/out", root);
+    output_fd = output_create(out, &err);
+    plan.config = &config;
+    plan.disk_dir_fd = output_fd;
+    plan.kvm_fd = open("/dev/null", O_RDWR);
+    plan.initramfs_fd = plan.image_fd = plan.kvm_fd;
+    plan.kernel_fd = memfd_create("script", 0);
+    plan.stdin_fd = -1;
+    strcpy(plan.run_id, "run-1");
+    disks = (struct disks){.scratch = memfd_create("d", 0),
+        .export_disk = memfd_create("e", 0),
+        .export_readonly = open("/dev/null", O_RDONLY),
+        .import = -1};
+    assert_int_equal(ftruncate(disks.scratch, 4096), 0);
+    outcome.moments_ns[MOMENT_BEGIN] = clock_mono_ns();
+    return 0;
+}
+
+int tear_down(void **state)
+{
+    AUTO_FREE char *command = text_format("rm -rf %s", root);
+
+    (void)state;
+    supervise_free(&run);
+    outcome_free(&outcome);
+    text_list_free(&config.argv);
+    text_list_free(&config.collect);
+    fd_close(&disks.scratch);
+    fd_close(&disks.export_disk);
+    fd_close(&disks.export_readonly);
+    fd_close(&plan.kvm_fd);
+    fd_close(&plan.kernel_fd);
+    fd_close(&plan.stdin_fd);
+    fd_close(&plan.programs_fd);
+    fd_close(&output_fd);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
+    return system(command);
+}
+
+void supervise_script(const char *script)
+{
+    assert_int_equal(fd_write_all(plan.kernel_fd, script, strlen(script)), 0);
+    supervise(&run, &plan, &disks, NULL, output_fd, &outcome, NULL);
+    verdict = verdict_make(&config, &outcome);
+}
+
+void assert_verdict(const char *status, int code)
+{
+    if (strcmp(verdict.status, status) != 0 || verdict.code != code)
+        fail_msg("%s, %d (%s) where %s, %d was due", verdict.status, verdict.code, verdict.reason,
+            status, code);
+}
+
+bool output_has(const char *name)
+{
+    return faccessat(output_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
