@@ -166,6 +166,7 @@ help:
         clean distclean help unit-tap fuzz-tap
 
 include tests/unit.mk
+include tests/e2e.mk
 
 # The same as TAP, for tests/check.
 unit-tap: $(UNIT_BINARIES)

@@ -7,8 +7,7 @@ load e2e.bash
 setup() {
     T=$BATS_TEST_TMPDIR
     mkdir -p "$T/disks"
-    export XDG_RUNTIME_DIR=$T/runtime
-    mkdir -m 700 "$XDG_RUNTIME_DIR"
+    own_runtime
     configs=()
 }
 
@@ -29,17 +28,6 @@ run_batch() {
 }
 
 status_of() { jq -r .status "$1/result.json"; }
-
-wait_for() {
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        ((SECONDS < end)) || return 1
-        sleep 0.05
-    done
-}
-
-no_vmrun() { ! pgrep '^vmrun' >/dev/null; }
 
 @test "six tasks, three at once, one of them fails" {
     for i in 1 2 3 4 5 6; do

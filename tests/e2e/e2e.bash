@@ -53,3 +53,30 @@ expect() {
         return 1
     fi
 }
+
+# own_runtime: run directories in a base of this test's own, $B.
+own_runtime() {
+    export XDG_RUNTIME_DIR=$T/runtime
+    mkdir -m 700 "$XDG_RUNTIME_DIR"
+    B=$XDG_RUNTIME_DIR/vmrun
+}
+
+# runs: how many run directories there are.
+runs() {
+    ls -A "$B" 2>/dev/null | wc -l
+}
+
+# wait_for SECONDS CMD...: until CMD is true.
+wait_for() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        ((SECONDS < end)) || return 1
+        sleep 0.05
+    done
+}
+
+# no_vmrun: no process of any run is alive.
+no_vmrun() {
+    ! pgrep '^vmrun' >/dev/null
+}

@@ -1,30 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Run directories: what a killed run leaves is one of them and nothing else, and gc removes it.
-# KILL_SEED=N repeats a sample of kill points; VMRUN_LONG=1 takes twenty of them instead of four.
+# kill.bats kills at many points; here are single ones.
 
 load e2e.bash
 
 setup() {
     T=$BATS_TEST_TMPDIR
     mkdir -p "$T/disks"
-    export XDG_RUNTIME_DIR=$T/runtime
-    mkdir -m 700 "$XDG_RUNTIME_DIR"
-    B=$XDG_RUNTIME_DIR/vmrun
+    own_runtime
 }
-
-# Wait up to SECONDS for CMD to be true.
-wait_for() {
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        ((SECONDS < end)) || return 1
-        sleep 0.05
-    done
-}
-
-no_vmrun() { ! pgrep '^vmrun' >/dev/null; }
-runs() { ls -A "$B" 2>/dev/null | wc -l; }
 
 # A task that is busy in every phase: inputs, output, some artifacts.
 busy_task() {
@@ -45,8 +30,7 @@ nothing_but_one_run_directory() {
         ps -ef | grep '[v]mrun'
         return 1
     }
-    [[ -z $(ls -A "$T/disks") ]]
-    (($(runs) <= 1))
+    [[ -z $(ls -A "$T/disks") && $(runs) == 1 ]]
     "$VMRUN" gc >"$T/gc" 2>&1
     [[ -z $(ls -A "$B" 2>/dev/null) ]]
     [[ -z $(find "$T/out" -name '.*.partial' 2>/dev/null) ]]
@@ -77,44 +61,6 @@ nothing_but_one_run_directory() {
     kill -TERM "$pid"
     wait "$pid" || true
     [[ $(runs) == 0 ]]
-}
-
-@test "killed at sampled points: no process, no file but one run directory, and gc removes it" {
-    seed=${KILL_SEED:-$((RANDOM))}
-    points=$([[ ${VMRUN_LONG:-} ]] && echo 20 || echo 4)
-    echo "# kill points: seed $seed, $points of them" >&3
-    RANDOM=$seed
-    busy_task
-    begin=$(date +%s%N)
-    start
-    wait "$pid"
-    length=$((($(date +%s%N) - begin) / 1000000)) # of a whole run, in ms
-    for ((point = 0; point < points; point++)); do
-        rm -rf "$T/out"
-        targets=(vmrun vmrun-monitor vmrun-scribe vmrun-extractor)
-        target=${targets[point % 4]}
-        delay=$((RANDOM % length))
-        echo "point $point: $target after $delay of $length ms"
-        start
-        if [[ $target == vmrun ]]; then
-            sleep "$(printf '%d.%03d' $((delay / 1000)) $((delay % 1000)))"
-            kill -KILL "$pid" 2>/dev/null || true
-        else
-            # It may be there from some time on only; the extractor for a short time.
-            delay=$([[ $target == vmrun-extractor ]] && echo 0 || echo $((delay / 2)))
-            sleep "$(printf '%d.%03d' $((delay / 1000)) $((delay % 1000)))"
-            until pkill -KILL "^$target" || ! kill -0 "$pid" 2>/dev/null; do :; done
-        fi
-        status=0
-        wait "$pid" || status=$?
-        echo "exit $status"
-        if [[ $target != vmrun && -e $T/out ]]; then
-            # The supervisor lives: there is a verdict, and nothing for gc.
-            result .status
-            [[ $(runs) == 0 ]]
-        fi
-        nothing_but_one_run_directory
-    done
 }
 
 @test "killed while the extractor writes: the half-made artifacts go, the logs stay" {

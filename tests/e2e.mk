@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the end-to-end tests need beside the product: included by the Makefile.
+
+E2E := $(BUILD)/e2e
+
+$(E2E)/kill_at: tests/e2e/kill_at.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
+
+# Guests of our own that do what the agent never would; tests/guest-agents/actor.c.
+ACTOR_SOURCES := tests/guest-agents/actor.c guest-agent/dial.c guest-agent/channel.c \
+                 vmm/wire/wire.c vmm/wire/job.c $(BASE)
+
+$(E2E)/actor: $(patsubst %.c,$(OBJ)/guest/%.o,$(ACTOR_SOURCES))
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(AGENT_CFLAGS) $(AGENT_LDFLAGS) -o $@ $^
+
+$(E2E)/actor.cpio: $(E2E)/actor guest-agent/mkinitramfs
+	$(call say,CPIO,$@)
+	$(Q)guest-agent/mkinitramfs $< $@
+
+.PHONY: e2e-tools
+e2e-tools: $(E2E)/kill_at $(E2E)/actor.cpio
