@@ -18,7 +18,8 @@ setup() {
         '[input]' "in = $T/in" '[artifacts]' 'collect = out'
 }
 
-# killed NAME N: a run of which NAME is killed at N (0: never); $status, $hit, $calls, $call, $ms.
+# killed NAME N: a run of which NAME is killed at N (0: never); $status, $hit, $calls, $call, $ms. It
+# may take 90 s on a busy host, then it is taken for one that hangs, and makes no report.
 killed() {
     local begin
     rm -rf "$T/out" "$T/report"
@@ -41,7 +42,7 @@ points_of() {
     fi
     killed "$1" 0
     [[ $status == 0 && $hit == missed ]]
-    whole_calls=$calls whole_ms=$ms
+    whole_calls=$calls
     points=()
     for part in "${parts[@]}"; do
         points+=($((1 + calls * part / 20 + RANDOM % (calls / 20))))
@@ -66,8 +67,6 @@ each_point() {
         echo "$name, point $point of $whole_calls: $hit in call $call, exit $status, $ms ms"
         [[ $hit == killed && $calls == "$point" ]]
         "$check"
-        # Within the time that its own limits add to a run, and nothing is left on the host.
-        ((ms < whole_ms + 20000))
         [[ -z $(ls -A "$T/disks") && $(wc -l </proc/self/mountinfo) == "$mounts" ]]
     done
 }

@@ -9,15 +9,6 @@ hits() {
     result '.limits_hit | sort | join(" ")'
 }
 
-# between LOW VALUE HIGH: numbers, which may have a fraction.
-between() {
-    jq -en "$1 <= $2 and $2 <= $3" >/dev/null || {
-        echo "expected $1 to $3, got $2"
-        jq -c '{status, limit, limits_hit, time, guest_claims, host_measured}' "$T/out/result.json"
-        return 1
-    }
-}
-
 # script NAME: stdin becomes an input of the next task.
 script() {
     cat >"$T/$1"
@@ -193,6 +184,12 @@ print(made)
     expect ok 0
     [[ $(cat "$T/out/stdout") == 98 && -z $(hits) ]]
     rm -r "$T/out"
+    sed -i 's/^command.*/command = python3 make.py 99 \/task \/tmp/' "$T/task.ini"
+    run_task
+    expect ok 0
+    # None was refused, but none would be left for another.
+    [[ $(cat "$T/out/stdout") == 99 && $(hits) == inodes && $(result .limits.inodes) == 100 ]]
+    rm -r "$T/out"
     sed -i 's/^command.*/command = python3 make.py 200 \/task \/tmp/' "$T/task.ini"
     run_task
     expect ok 0
@@ -210,13 +207,74 @@ print(made)
     [[ $(hits) == inodes ]]
 }
 
-@test "stdout and stderr: all that is allowed is kept whole, one byte more is cut" {
-    task "sh -c 'head -c 4096 /dev/zero; head -c 4097 /dev/zero >&2'" '[limits]' 'stdout = 4K' \
-        'stderr = 4K'
+@test "disk: full is less than 64 KiB" {
+    script fill.py <<'END'
+import os, sys
+want = int(sys.argv[1])
+with open("/task/big", "wb") as big:
+    size = 0
+    while True:
+        room = os.statvfs("/task")
+        left = room.f_bavail * room.f_bsize
+        if left <= want:
+            break
+        size += min(left - want, 1 << 20)
+        os.posix_fallocate(big.fileno(), 0, size)
+    print(left)
+END
+    task 'python3 fill.py 65536' '[limits]' 'disk = 32M' '[input]' "fill.py = $T/fill.py"
+    run_task
+    expect ok 0
+    [[ $(cat "$T/out/stdout") == 65536 && -z $(hits) ]]
+    rm -r "$T/out"
+    sed -i 's/^command.*/command = python3 fill.py 61440/' "$T/task.ini"
+    run_task
+    expect ok 0
+    [[ $(cat "$T/out/stdout") == 61440 && $(hits) == disk && $(result .limits.disk_bytes) == 33554432 ]]
+}
+
+@test "wall: a task inside it ends by itself; one past it is ended, and it counts from the start of the task" {
+    task 'sleep 1' '[limits]' 'wall = 4s'
+    run_task
+    expect ok 0
+    [[ -z $(hits) && $(result .limits.wall_ms) == 4000 ]]
+    between 1000 "$(result .guest_claims.run_ms)" 3900
+    rm -r "$T/out"
+    sed -i 's/^command.*/command = sleep 60/' "$T/task.ini"
+    run_task
+    expect limit 124
+    [[ $(result .limit) == wall && $(hits) == wall && $(result .signal) == 15 ]]
+    between 4000 "$(result .guest_claims.run_ms)" 5500
+}
+
+@test "stdout and stderr: inside, at and one past: what is counted, kept, and cut out of the middle" {
+    script write.py <<'END'
+import os, sys
+data = b"".join(b"%07d\n" % i for i in range(1024))
+os.write(1, data[:int(sys.argv[1])])
+os.write(2, data[:int(sys.argv[2])])
+END
+    # whole NAME TOTAL: all of the stream is there.
+    whole() {
+        [[ $(result ".streams.$1 | [.total_bytes, .kept_bytes, .truncated] | @csv") == "$2,$2,false" ]]
+        cmp <(head -c "$2" "$T/data") "$T/out/$1"
+        [[ $(result ".streams.$1.sha256") == "$(head -c "$2" "$T/data" | sha256sum | cut -d' ' -f1)" ]]
+    }
+    seq -f %07g 0 1023 >"$T/data"
+    task 'python3 write.py 4095 4096' '[limits]' 'stdout = 4K' 'stderr = 4K' '[input]' \
+        "write.py = $T/write.py"
     run_task -q
     expect ok 0
+    [[ -z $(hits) && $(result .limits.stdout_bytes) == 4096 ]]
+    whole stdout 4095
+    whole stderr 4096
+    rm -r "$T/out"
+    sed -i 's/^command.*/command = python3 write.py 4096 4097/' "$T/task.ini"
+    run_task -q
+    expect ok 0
+    whole stdout 4096
     [[ $(hits) == stderr ]]
-    [[ $(result .streams.stdout.truncated) == false && $(result .streams.stdout.kept_bytes) == 4096 ]]
-    [[ $(result .streams.stderr.truncated) == true && $(result .streams.stderr.total_bytes) == 4097 ]]
-    (($(stat -c %s "$T/out/stderr") <= 4096))
+    [[ $(result '.streams.stderr | [.total_bytes, .kept_bytes, .truncated] | @csv') == 4097,4096,true ]]
+    # The first three quarters and the last: one byte is missing between them.
+    cmp <(head -c 3072 "$T/data"; head -c 4097 "$T/data" | tail -c 1024) "$T/out/stderr"
 }
