@@ -1,5 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
+# lab: --user
+#
 # Run directories: what a killed run leaves is one of them and nothing else, and gc removes it.
 # kill.bats kills at many points; here are single ones.
 
