@@ -78,22 +78,28 @@ END
     refused 'task\.ini:3:.*long'
 }
 
-@test "garbage instead of a kernel is named" {
-    head -c 100000 /dev/urandom >"$T/kernel"
+# kernel_refused PATTERN: $T/kernel as the kernel is refused, with its file, line, key and PATTERN.
+kernel_refused() {
     task 'true'
     sed -i "/^\[machine\]/a kernel = $T/kernel" "$T/task.ini"
     run_task
-    [[ $status == 125 ]]
-    grep -q kernel "$T/stderr"
+    refused "task\.ini:[0-9]+: \[machine\] kernel: $T/kernel: $1"
+}
+
+@test "garbage instead of a kernel is named" {
+    head -c 100000 /dev/urandom >"$T/kernel"
+    kernel_refused '.*ELF vmlinux or a bzImage'
+    : >"$T/kernel"
+    kernel_refused '.*ELF vmlinux or a bzImage'
+    gzip -c build/guest/vmrun-agent >"$T/kernel"
+    kernel_refused '.*gunzip'
 }
 
 @test "a truncated kernel is named" {
     head -c 2000000 build/kernel/vmlinux >"$T/kernel"
-    task 'true'
-    sed -i "/^\[machine\]/a kernel = $T/kernel" "$T/task.ini"
-    run_task
-    expect infra 125
-    grep -q "task\.ini: \[machine\] kernel: $T/kernel: .*truncated" "$T/stderr"
+    kernel_refused 'it is truncated: .*copy or build it again'
+    head -c 1024 build/kernel/vmlinux >"$T/kernel"
+    kernel_refused 'it is truncated: .*copy or build it again'
 }
 
 @test "a kernel that says nothing ends at the boot limit, with registers" {
@@ -114,13 +120,24 @@ END
     grep -qi 'rip' "$T/stderr"
 }
 
-@test "a garbage image is a clear failure" {
-    head -c 1048576 /dev/urandom >"$T/image"
+# image_refused PATTERN: $T/image as the image is refused, with its file, line, key and PATTERN.
+image_refused() {
     task 'true'
     sed -i "s|^path = .*|path = $T/image|" "$T/task.ini"
     run_task
-    [[ $status == 125 ]]
-    grep -q image "$T/stderr"
+    refused "task\.ini:[0-9]+: \[image\] path: $T/image: $1"
+}
+
+@test "a garbage image is named" {
+    head -c 1048576 /dev/urandom >"$T/image"
+    image_refused '.*EROFS.*rootfs/build'
+    : >"$T/image"
+    image_refused '.*too short'
+}
+
+@test "a truncated image is named" {
+    head -c 1048576 "$IMAGES/base.erofs" >"$T/image"
+    image_refused '.*cut short.*copy or build it again'
 }
 
 @test "an image whose blocks are garbage is a guest failure" {

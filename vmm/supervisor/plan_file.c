@@ -124,13 +124,12 @@ static int guest_file_err(const struct plan *plan, struct err *err, const char *
 
 int plan_open_kernel(struct plan *plan, struct err *err)
 {
-    uint8_t head[KERNEL_HEAD_BYTES];
+    uint8_t head[1];
     uint64_t size;
 
     plan->kernel_fd = open_regular(plan->kernel_path, head, sizeof(head), &size, err);
-    if (plan->kernel_fd >= 0 && !host_is_guest_kernel(head))
-        err_set(err, "%s: it is not a kernel for this machine: it must be %s", plan->kernel_path,
-            host_guest_kernels);
+    if (plan->kernel_fd >= 0 && host_check_guest_kernel(plan->kernel_fd, size, err) < 0)
+        err_wrap(err, "%s", plan->kernel_path);
     return err_is_set(err) ? guest_file_err(plan, err, "kernel") : 0;
 }
 

@@ -7,18 +7,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
+
 /* The processor says that it can run guests (x86: VMX or SVM; CPUID, no system call). */
 bool host_cpu_has_virtualization(void);
 
 /* This machine is itself a guest. */
 bool host_cpu_is_guest(void);
 
-enum { KERNEL_HEAD_BYTES = 1024 };
-
-/* HEAD begins like a guest kernel that the monitor can boot here. */
-bool host_is_guest_kernel(const uint8_t head[KERNEL_HEAD_BYTES]);
-/* What such a kernel is, for messages. */
-extern const char host_guest_kernels[];
+/*
+ * kernel_head.c. Do the headers of the guest kernel in FD, SIZE bytes long, say that it is one that
+ * the monitor can boot here, and whole? ERR says what is wrong and what would be right.
+ */
+int host_check_guest_kernel(int fd, uint64_t size, struct err *err);
 
 /*
  * On every kernel: reset by triple fault and at once after a panic, so that the monitor sees the

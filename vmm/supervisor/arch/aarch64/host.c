@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host.c of aarch64: see arch.h. */
-#include <string.h>
-
 #include "supervisor/arch/arch.h"
 
 /* EL2 cannot be seen from user space: whether /dev/kvm works says it all. */
@@ -13,14 +11,6 @@ bool host_cpu_has_virtualization(void)
 bool host_cpu_is_guest(void)
 {
     return false;
-}
-
-const char host_guest_kernels[] = "an uncompressed Image for aarch64";
-
-/* Documentation/arch/arm64/booting.rst: magic at 56. */
-bool host_is_guest_kernel(const uint8_t head[KERNEL_HEAD_BYTES])
-{
-    return memcmp(head + 56, "ARM\x64", 4) == 0;
 }
 
 const char *host_kernel_cmdline(bool console)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host.c of x86_64: see arch.h. */
 #include <cpuid.h>
-#include <string.h>
 
-#include "base/num.h"
 #include "ipc/place_x86_64.h"
 #include "supervisor/arch/arch.h"
 
@@ -21,16 +19,6 @@ bool host_cpu_is_guest(void)
     unsigned eax, ebx, ecx, edx;
 
     return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & (1U << 31));
-}
-
-const char host_guest_kernels[] = "an ELF vmlinux or a bzImage for x86_64";
-
-/* ELF64 for EM_X86_64, or the header of Documentation/arch/x86/boot.rst. */
-bool host_is_guest_kernel(const uint8_t head[KERNEL_HEAD_BYTES])
-{
-    if (memcmp(head, "\177ELF\002\001", 6) == 0)
-        return le16_load(head + 18) == 62;
-    return le16_load(head + 0x1fe) == 0xaa55 && memcmp(head + 0x202, "HdrS", 4) == 0;
 }
 
 const char *host_kernel_cmdline(bool console)
