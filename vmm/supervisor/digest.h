@@ -14,4 +14,21 @@ void digest_memory(uint8_t digest[DIGEST_BYTES], const void *bytes, size_t size)
 /* Of the whole file behind FD, whatever its position. */
 int digest_file(uint8_t digest[DIGEST_BYTES], int fd, struct err *err);
 
+/* The same piece by piece, for a caller that has other things to do between. */
+struct digest_work {
+    void *context; /* NULL: not begun, or over */
+    int fd;        /* not owned */
+    uint64_t offset;
+};
+
+void digest_begin(struct digest_work *work, int fd);
+/*
+ * Go on for about MAX_BYTES more. Returns 1 when there may be more; 0 at the end of the file, with
+ * DIGEST set; -1 on an error. The work is over with 0 and -1.
+ */
+int digest_go_on(
+    struct digest_work *work, uint64_t max_bytes, uint8_t digest[DIGEST_BYTES], struct err *err);
+/* Safe on work that was never begun, or is over. */
+void digest_drop(struct digest_work *work);
+
 #endif

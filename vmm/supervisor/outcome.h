@@ -55,6 +55,13 @@ struct outcome_artifact {
     uint8_t *name; /* from the guest; not terminated */
 };
 
+/* Of a file that the run was made from. */
+struct outcome_digest {
+    bool known;
+    bool changed; /* the file was written while the run went on: what ran is not known */
+    uint8_t sha256[IPC_DIGEST_BYTES];
+};
+
 struct outcome {
     uint64_t moments_ns[MOMENT_COUNT]; /* CLOCK_MONOTONIC; 0: it did not come to that */
     uint64_t began_real_ns;            /* CLOCK_REALTIME of MOMENT_BEGIN */
@@ -87,6 +94,7 @@ struct outcome {
     bool monitor_limited;           /* its resource limits were read back */
     uint64_t monitor_own_rss_bytes; /* without guest RAM; 0: could not be read */
     uint64_t scratch_bytes, export_bytes, import_bytes;
+    struct outcome_digest kernel_digest, image_digest;
 };
 
 void outcome_free(struct outcome *outcome);

@@ -7,6 +7,7 @@
 #define VMM_SUPERVISOR_PLAN_H
 
 #include "supervisor/config.h"
+#include "supervisor/file_stamp.h"
 
 enum { PLAN_RUN_ID_BYTES = 32 };
 
@@ -36,7 +37,9 @@ struct plan {
     int disk_dir_fd; /* where the disks of the run are made */
     int input_fds[CONFIG_INPUTS_MAX];
 
+    struct file_stamp kernel_stamp, image_stamp; /* when they were opened */
     bool image_digest_known;
+    uint8_t image_digest[DIGEST_BYTES];
     char cmdline[IPC_TEXT_BYTES + 1];
 };
 

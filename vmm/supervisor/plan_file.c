@@ -25,7 +25,7 @@ enum {
 
 /* Open a regular file for reading and read its first HEAD_SIZE bytes, zeroes beyond its end. */
 static int open_regular(
-    const char *path, void *head, size_t head_size, uint64_t *size, struct err *err)
+    const char *path, void *head, size_t head_size, struct file_stamp *stamp, struct err *err)
 {
     AUTO_FD int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat status;
@@ -34,7 +34,7 @@ static int open_regular(
         return err_sys(err, "%s: cannot open it", path);
     if (!S_ISREG(status.st_mode))
         return err_set(err, "%s: it is not a regular file", path);
-    *size = (uint64_t)status.st_size;
+    *stamp = file_stamp_of(&status);
     memset(head, 0, head_size);
     if (fd_pread_all(fd, head, head_size, 0) < 0)
         return err_sys(err, "%s: cannot read it", path);
@@ -78,27 +78,26 @@ int plan_open_image(struct plan *plan, struct err *err)
 {
     const struct config *config = plan->config;
     AUTO_FREE char *path = task_path(config, config->image);
-    uint8_t head[IMAGE_HEAD_BYTES], digest[DIGEST_BYTES];
+    uint8_t head[IMAGE_HEAD_BYTES];
     char text[DIGEST_TEXT_BYTES], wanted[DIGEST_TEXT_BYTES];
     const char *problem;
-    uint64_t size;
 
-    plan->image_fd = open_regular(path, head, sizeof(head), &size, err);
+    plan->image_fd = open_regular(path, head, sizeof(head), &plan->image_stamp, err);
     if (plan->image_fd < 0) {
         AUTO_FREE char *said = text_clone(err->text, strlen(err->text));
 
         return config_err(config, err, "image", "path", "%s", said);
     }
-    problem = image_problem(head, size);
+    problem = image_problem(head, plan->image_stamp.size);
     if (problem)
         return config_err(config, err, "image", "path", "%s: %s", path, problem);
     if (!config->image_has_sha256)
         return 0;
-    if (digest_file(digest, plan->image_fd, err) < 0)
+    if (digest_file(plan->image_digest, plan->image_fd, err) < 0)
         return err_wrap(err, "%s", path);
-    text_hex(text, digest, sizeof(digest));
-    text_hex(wanted, config->image_sha256, sizeof(digest));
-    if (memcmp(digest, config->image_sha256, sizeof(digest)) != 0)
+    text_hex(text, plan->image_digest, DIGEST_BYTES);
+    text_hex(wanted, config->image_sha256, DIGEST_BYTES);
+    if (memcmp(plan->image_digest, config->image_sha256, DIGEST_BYTES) != 0)
         return config_err(config, err, "image", "sha256",
             "%s has %s, not %s: another or a changed "
             "image",
@@ -124,11 +123,11 @@ static int guest_file_err(const struct plan *plan, struct err *err, const char *
 
 int plan_open_kernel(struct plan *plan, struct err *err)
 {
+    uint64_t *size = &plan->kernel_stamp.size;
     uint8_t head[1];
-    uint64_t size;
 
-    plan->kernel_fd = open_regular(plan->kernel_path, head, sizeof(head), &size, err);
-    if (plan->kernel_fd >= 0 && host_check_guest_kernel(plan->kernel_fd, size, err) < 0)
+    plan->kernel_fd = open_regular(plan->kernel_path, head, sizeof(head), &plan->kernel_stamp, err);
+    if (plan->kernel_fd >= 0 && host_check_guest_kernel(plan->kernel_fd, *size, err) < 0)
         err_wrap(err, "%s", plan->kernel_path);
     return err_is_set(err) ? guest_file_err(plan, err, "kernel") : 0;
 }
@@ -136,28 +135,28 @@ int plan_open_kernel(struct plan *plan, struct err *err)
 /* What it holds is for the guest kernel to judge: it knows more formats than could be told here. */
 int plan_open_initramfs(struct plan *plan, struct err *err)
 {
+    struct file_stamp stamp;
     uint8_t head[1];
-    uint64_t size;
 
-    plan->initramfs_fd = open_regular(plan->initramfs_path, head, sizeof(head), &size, err);
-    if (plan->initramfs_fd >= 0 && size == 0)
+    plan->initramfs_fd = open_regular(plan->initramfs_path, head, sizeof(head), &stamp, err);
+    if (plan->initramfs_fd >= 0 && stamp.size == 0)
         err_set(err, "%s: it is empty", plan->initramfs_path);
     return err_is_set(err) ? guest_file_err(plan, err, "initramfs") : 0;
 }
 
 int plan_open_template(struct plan *plan, struct err *err)
 {
+    struct file_stamp stamp;
     uint8_t head[2048];
-    uint64_t size;
 
-    plan->template_fd = open_regular(plan->template_path, head, sizeof(head), &size, err);
+    plan->template_fd = open_regular(plan->template_path, head, sizeof(head), &stamp, err);
     /* Documentation/filesystems/ext4: superblock at 1024, magic at 0x38 in it. */
     if (plan->template_fd >= 0 && le16_load(head + 1024 + 0x38) != 0xef53)
         err_set(err, "%s: it is not an ext4 file system", plan->template_path);
-    else if (plan->template_fd >= 0 && size > plan->config->disk_bytes)
+    else if (plan->template_fd >= 0 && stamp.size > plan->config->disk_bytes)
         return config_err(plan->config, err, "limits", "disk",
             "smaller than the empty file system, %s, which has %llu bytes", plan->template_path,
-            (unsigned long long)size);
+            (unsigned long long)stamp.size);
     if (err_is_set(err))
         return guest_file_err(plan, err, NULL);
     return 0;
@@ -167,13 +166,13 @@ int plan_open_stdin(struct plan *plan, struct err *err)
 {
     const struct config *config = plan->config;
     AUTO_FREE char *path = NULL;
+    struct file_stamp stamp;
     uint8_t head[1];
-    uint64_t size;
 
     if (config->stdin_kind != STDIN_FILE)
         return 0;
     path = task_path(config, config->stdin_path);
-    plan->stdin_fd = open_regular(path, head, sizeof(head), &size, err);
+    plan->stdin_fd = open_regular(path, head, sizeof(head), &stamp, err);
     if (plan->stdin_fd < 0) {
         AUTO_FREE char *said = text_clone(err->text, strlen(err->text));
 

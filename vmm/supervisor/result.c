@@ -114,16 +114,25 @@ json_t *result_limits(const struct config *config)
     return object;
 }
 
-static json_t *digests(const struct plan *plan)
+static json_t *digests(const struct plan *plan, const struct outcome *outcome)
 {
+    const struct {
+        const char *name;
+        const struct outcome_digest *digest;
+    } files[] = {{"image", &outcome->image_digest}, {"kernel", &outcome->kernel_digest}};
     json_t *object = json_object();
+    json_t *changed = json_array();
 
     put_digest(object, "config", plan->config->sha256);
-    if (plan->image_digest_known)
-        put_digest(object, "image", plan->config->image_sha256);
-    else
-        put(object, "image", json_null());
-    put(object, "kernel", json_null()); /* not computed: it would take longer than the boot */
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        if (files[i].digest->known)
+            put_digest(object, files[i].name, files[i].digest->sha256);
+        else
+            put(object, files[i].name, json_null());
+        if (files[i].digest->changed)
+            json_array_append_new(changed, json_string(files[i].name));
+    }
+    put(object, "changed", changed);
     return object;
 }
 
@@ -161,7 +170,7 @@ char *result_text(
     put(root, "artifacts", result_artifacts(plan->config, outcome));
     put(root, "limits", result_limits(plan->config));
     put(root, "controls_active", result_controls(outcome));
-    put(root, "digests", digests(plan));
+    put(root, "digests", digests(plan, outcome));
     put(root, "versions", versions(outcome));
     dumped = json_dumps(root, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
     must(dumped != NULL);

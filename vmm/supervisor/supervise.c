@@ -223,8 +223,10 @@ static int take_started(struct supervision *run, const struct ipc_record *record
     outcome->has_started = true;
     run_mark(run, MOMENT_STARTED);
     run_advance(run, STATE_TASK);
-    if (run->state == STATE_TASK)
+    if (run->state == STATE_TASK) {
         run_limits_start(run);
+        run_digests_start(run);
+    }
     return 0;
 }
 
@@ -391,6 +393,7 @@ void supervise(struct supervision *run, const struct plan *plan, const struct di
     stdin_pump_stop(&run->stdin_pump);
     progress_stop(&run->progress);
     run->state = STATE_DONE;
+    run_digests_finish(run);
     outcome->scratch_bytes = disk_allocated_bytes(disks->scratch);
     outcome->export_bytes = disk_allocated_bytes(disks->export_disk);
     outcome->import_bytes = disk_allocated_bytes(disks->import);

@@ -111,6 +111,19 @@ static void tell_dropped(const struct task *task)
     }
 }
 
+static void tell_changed(const struct task *task)
+{
+    const struct outcome *outcome = &task->outcome;
+
+    if (outcome->kernel_digest.changed)
+        task_narrate(task, "%s was written while the run went on: what of it ran is not known",
+            task->plan.kernel_path);
+    if (outcome->image_digest.changed)
+        task_narrate(task,
+            "%s was written while the run went on: what of it the guest saw is not known",
+            task->config.image);
+}
+
 /* The verdict and where the files are. */
 static void tell_verdict(const struct task *task, const struct verdict *verdict)
 {
@@ -171,6 +184,7 @@ static int task_supervise(struct task *task, const struct run_dir *run_dir, int 
     supervise_drain(&task->run);
     supervise_free(&task->run);
     tell_dropped(task);
+    tell_changed(task);
     if (task->options->json && written)
         fputs(text, stdout);
     tell_verdict(task, &verdict);

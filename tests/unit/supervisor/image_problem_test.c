@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LINK: vmm/supervisor/plan_file.c vmm/supervisor/arch/x86_64/kernel_head.c */
+/* LINK: vmm/supervisor/file_stamp.c */
 /* LINK: vmm/supervisor/config.c vmm/supervisor/config_keys.c vmm/supervisor/config_check.c */
 /* LINK: vmm/supervisor/config_value.c vmm/supervisor/cpu_mask.c vmm/supervisor/nearest.c */
 /* LINK: vmm/supervisor/ini_file.c vmm/supervisor/digest.c vmm/supervisor/text_list.c */

@@ -186,7 +186,9 @@ static void everything_at_once(void **state)
 
     (void)state;
     text_list_add(&config.collect, "out");
-    plan.console = plan.image_digest_known = true;
+    plan.console = outcome.image_digest.known = true;
+    outcome.image_digest.sha256[0] = 0xab;
+    outcome.kernel_digest.changed = true;
     outcome.artifacts = artifacts;
     outcome.artifact_count = 5;
     outcome.has_extracted = outcome.extracted_due = true;
@@ -208,6 +210,10 @@ static void everything_at_once(void **state)
         .reason = "r",
         .code = 124};
     make();
+    assert_true(strncmp(json_string_value(at("digests.image")), "ab00", 4) == 0);
+    assert_true(json_is_null(at("digests.kernel")));
+    assert_int_equal(json_array_size(at("digests.changed")), 1);
+    assert_string_equal(json_string_value(at("digests.changed.0")), "kernel");
     assert_string_equal(json_string_value(at("versions.guest_kernel_claimed_base64")), "Ni4x/w==");
     assert_string_equal(json_string_value(at("streams.console.file")), "console");
     assert_int_equal(json_integer_value(at("artifacts.files")), 2);
@@ -215,7 +221,7 @@ static void everything_at_once(void **state)
     assert_string_equal(json_string_value(at("artifacts.skipped.1.reason_base64")), "G1s=");
     assert_int_equal(json_array_size(at("controls_active.claimed_by_guest")), 10);
     assert_true(json_real_value(at("time.total_ms")) > 7.9);
-    plan.console = plan.image_digest_known = false;
+    plan.console = false;
 }
 
 static void the_file_appears_whole_and_once(void **state)

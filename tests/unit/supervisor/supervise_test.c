@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LINK: vmm/supervisor/supervise.c vmm/supervisor/supervise_start.c */
 /* LINK: vmm/supervisor/supervise_limits.c vmm/supervisor/supervise_signals.c */
+/* LINK: vmm/supervisor/supervise_digest.c vmm/supervisor/digest.c vmm/supervisor/file_stamp.c */
 /* LINK: vmm/supervisor/supervise_finish.c vmm/supervisor/spawn.c vmm/supervisor/live.c */
 /* LINK: vmm/supervisor/sink.c vmm/supervisor/stdin_pump.c vmm/supervisor/terminal_filter.c */
 /* LINK: vmm/supervisor/output_dir.c vmm/supervisor/remove_tree.c vmm/supervisor/run_dir.c */
@@ -28,6 +29,7 @@
 
 static void a_run_in_order_is_ok(void **state)
 {
+    uint8_t digest[DIGEST_BYTES];
     char log[16] = "";
     AUTO_FD int fd = -1;
 
@@ -43,6 +45,8 @@ static void a_run_in_order_is_ok(void **state)
     assert_string_equal(log, "# out\n");
     assert_true(output_has("artifacts") && !output_has("console"));
     assert_true(outcome.monitor_reaped && outcome.monitor_usage.ru_maxrss > 0);
+    digest_memory(digest, "ok", 2);
+    assert_memory_equal(outcome.kernel_digest.sha256, digest, sizeof(digest));
 }
 
 static void children_get_exactly_their_fds(void **state)
