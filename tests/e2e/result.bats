@@ -56,3 +56,55 @@ touch_while_running() {
     [[ $(result '.digests.changed | tojson') == '["image"]' && $(result .reason) == *sha256* ]]
     wait
 }
+
+# fill DIR: nothing more fits there.
+fill() {
+    cat /dev/zero >"$1/filler" 2>/dev/null || true
+}
+
+@test "on a disk that the output fills the verdict is written all the same" {
+    mkdir "$T/small"
+    mount -t tmpfs -o size=512k none "$T/small"
+    task 'sh -c "yes | head -c 2000000; exit 3"' '[limits]' 'stdout = 4M'
+    sed -i "s|^dir = .*|dir = $T/small/out|" "$T/task.ini"
+    run_task -q
+    [[ $status == 125 ]]
+    [[ $(jq -r .status "$T/small/out/result.json") == infra ]]
+    jq -r .reason "$T/small/out/result.json" | grep -q "No space left"
+    umount "$T/small"
+}
+
+@test "a disk that is full before the run refuses it" {
+    mkdir "$T/small"
+    mount -t tmpfs -o size=512k none "$T/small"
+    fill "$T/small"
+    task 'true'
+    sed -i "s|^dir = .*|dir = $T/small/out|" "$T/task.ini"
+    run_task
+    [[ $status == 125 && $(wc -l <"$T/stderr") == 1 ]]
+    grep -q "no room for result.json" "$T/stderr"
+    [[ -z $(ls -A "$T/small/out") ]]
+    umount "$T/small"
+}
+
+@test "stdout that cannot be written is told, and is an error when the task had none" {
+    task 'echo hello'
+    status=0
+    "$VMRUN" -q --config "$T/task.ini" >/dev/full 2>"$T/stderr" || status=$?
+    [[ $status == 125 && $(wc -l <"$T/stderr") == 1 ]]
+    grep -q "stdout could not be written: No space left on device" "$T/stderr"
+    [[ $(result .status) == ok && $(cat "$T/out/stdout") == hello ]]
+    rm -r "$T/out"
+    task 'sh -c "echo hello; exit 4"'
+    status=0
+    "$VMRUN" -q --config "$T/task.ini" >/dev/full 2>"$T/stderr" || status=$?
+    [[ $status == 4 ]]
+    grep -q "stdout could not be written" "$T/stderr"
+}
+
+@test "a reader that goes away is no error" {
+    task 'sh -c "yes | head -c 1000000"'
+    status=0
+    "$VMRUN" -q --config "$T/task.ini" 2>"$T/stderr" | head -n 1 >/dev/null || status=$?
+    [[ ${PIPESTATUS[0]} == 0 && ! -s $T/stderr ]]
+}

@@ -11,10 +11,18 @@
 
 enum { CHUNK_BYTES = 16384 };
 
-/* The reader went away (head(1) does that); the logs still get everything. */
-static void live_give_up(struct live *live)
+/* The reader went away: head(1) does that, and a terminal that hangs up. */
+static bool is_farewell(const struct live *live, int errnum)
+{
+    return errnum == EPIPE || errnum == ECONNRESET || (errnum == EIO && live->is_terminal);
+}
+
+/* Nothing more is shown, because of ERRNUM; the logs still get everything. */
+static void live_give_up(struct live *live, int errnum)
 {
     live->gone = true;
+    if (!is_farewell(live, errnum))
+        live->write_errnum = errnum;
     live->spool_start = live->spool_end;
     loop_remove(live->loop, &live->out);
 }
@@ -34,7 +42,7 @@ static size_t live_write(struct live *live, const uint8_t *bytes, size_t size)
         if (count < 0 && errno == EAGAIN)
             break;
         if (count < 0)
-            live_give_up(live);
+            live_give_up(live, errno);
         else
             done += (size_t)count;
     }
@@ -58,7 +66,7 @@ static void live_spool(struct live *live, const uint8_t *bytes, size_t size)
     }
     live->spool_end += size;
     if (live->out.fd < 0 && loop_add(live->loop, &live->out, live->sink.fd, EPOLLOUT, &err) < 0)
-        live_give_up(live);
+        live_give_up(live, err.errnum);
 }
 
 static void live_out_ready(void *context, uint32_t events)
@@ -110,7 +118,7 @@ void live_push_line(struct live *live, const uint8_t *line, size_t size, bool ou
         return;
     live->dropped_lines++;
     if (done > 0)
-        live_give_up(live); /* half a line is out, and what follows would be joined to it */
+        live_give_up(live, 0); /* half a line is out, and what follows would be joined to it */
 }
 
 static void live_take(struct live *live, const uint8_t *bytes, size_t size)

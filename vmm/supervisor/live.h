@@ -21,7 +21,8 @@ struct live {
     struct loop_source out; /* to the reader, while something waits for it */
     int in_fd;              /* owned; -1 once it has ended */
     struct sink sink;
-    bool gone; /* the reader went away: all is discarded */
+    bool gone;        /* the reader went away: all is discarded */
+    int write_errnum; /* it is gone because writing failed, as on a full disk; else 0 */
     bool is_terminal;
     struct terminal_filter filter;
     int spool_fd; /* owned; -1 without one */

@@ -5,6 +5,7 @@
  */
 #include "supervisor/result.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -16,9 +17,13 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "supervisor/output_dir.h"
 #include "supervisor/result_parts.h"
 #include "supervisor/version.h"
+
+/* An ordinary result has some 4 KiB; each artifact adds 200 bytes. */
+#define RESULT_ROOM_BYTES (64 * KIB)
 
 void result_verdict(json_t *root, const struct verdict *verdict)
 {
@@ -179,15 +184,33 @@ char *result_text(
     return text;
 }
 
-int result_write(int output_fd, const char *run_id, const char *text, struct err *err)
+int result_reserve(int output_fd, const char *run_id, struct err *err)
 {
     char partial[OUTPUT_PARTIAL_BYTES];
     AUTO_FD int fd = -1;
 
     output_partial_name(partial, OUTPUT_PARTIAL_RESULT, run_id);
     fd = openat(output_fd, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd < 0 || fd_write_all(fd, text, strlen(text)) < 0 || fsync(fd) < 0)
+    if (fd < 0)
+        return err_sys(err, "cannot create result.json");
+    if (fallocate(fd, 0, 0, RESULT_ROOM_BYTES) < 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
+        err_sys(err, "no room for result.json in the output directory");
+        unlinkat(output_fd, partial, 0);
+        return -1;
+    }
+    return fd_take(&fd);
+}
+
+int result_write(
+    int output_fd, int result_fd, const char *run_id, const char *text, struct err *err)
+{
+    char partial[OUTPUT_PARTIAL_BYTES];
+    size_t size = strlen(text);
+
+    if (fd_pwrite_all(result_fd, text, size, 0) < 0 || ftruncate(result_fd, (off_t)size) < 0 ||
+        fsync(result_fd) < 0)
         return err_sys(err, "cannot write result.json");
+    output_partial_name(partial, OUTPUT_PARTIAL_RESULT, run_id);
     if (renameat(output_fd, partial, output_fd, "result.json") < 0 || fsync(output_fd) < 0)
         return err_sys(err, "cannot publish result.json");
     return 0;

@@ -18,7 +18,14 @@
 char *result_text(
     const struct plan *plan, const struct outcome *outcome, const struct verdict *verdict);
 
-/* Write it into the directory: a temporary file, fsync, rename, fsync of the directory. */
-int result_write(int output_fd, const char *run_id, const char *text, struct err *err);
+/*
+ * The temporary file that the result will be written into, with room on the disk for an ordinary
+ * one: a task that fills the disk does not keep its verdict from being told. Returns its fd or -1.
+ */
+int result_reserve(int output_fd, const char *run_id, struct err *err);
+
+/* Write TEXT into it, fsync, and make it result.json by rename; fsync of the directory. */
+int result_write(
+    int output_fd, int result_fd, const char *run_id, const char *text, struct err *err);
 
 #endif

@@ -111,6 +111,25 @@ static void tell_dropped(const struct task *task)
     }
 }
 
+/*
+ * What could not be written at all, as on a full disk; that nobody wants to read is no error. True
+ * when something was lost in this way.
+ */
+static bool tell_unwritten(const struct task *task)
+{
+    static const char *const names[] = {"stdout", "stderr"};
+    bool lost = false;
+
+    for (int i = 0; i < 2; i++) {
+        if (task->run.live[i].write_errnum == 0)
+            continue;
+        task_print(task, "%s could not be written: %s; the file %s has what was kept", names[i],
+            strerror(task->run.live[i].write_errnum), names[i]);
+        lost = true;
+    }
+    return lost;
+}
+
 static void tell_changed(const struct task *task)
 {
     const struct outcome *outcome = &task->outcome;
@@ -161,7 +180,8 @@ static struct supervise_view task_view(
 }
 
 /* From here on there is a result, whatever happens. */
-static int task_supervise(struct task *task, const struct run_dir *run_dir, int output_fd)
+static int task_supervise(
+    struct task *task, const struct run_dir *run_dir, int output_fd, int result_fd)
 {
     AUTO_FREE char *text = NULL;
     struct err err = ERR_INIT;
@@ -173,7 +193,7 @@ static int task_supervise(struct task *task, const struct run_dir *run_dir, int 
     supervise(&task->run, &task->plan, &task->disks, run_dir, output_fd, &task->outcome, &view);
     verdict = verdict_make(&task->config, &task->outcome);
     text = result_text(&task->plan, &task->outcome, &verdict);
-    written = result_write(output_fd, task->plan.run_id, text, &err) == 0;
+    written = result_write(output_fd, result_fd, task->plan.run_id, text, &err) == 0;
     if (!written) {
         text_list_add(task->errors, err.text);
         verdict.code = VERDICT_EXIT_VMRUN;
@@ -185,6 +205,8 @@ static int task_supervise(struct task *task, const struct run_dir *run_dir, int 
     supervise_free(&task->run);
     tell_dropped(task);
     tell_changed(task);
+    if (tell_unwritten(task))
+        code = code ? code : task_exit_code(task->options, false);
     if (task->options->json && written)
         fputs(text, stdout);
     tell_verdict(task, &verdict);
@@ -217,13 +239,16 @@ static int task_run_in_directory(struct task *task, struct err *err)
 {
     struct run_dir run_dir = RUN_DIR_INIT;
     AUTO_FD int output_fd = -1;
+    AUTO_FD int result_fd = -1;
     int code = task_exit_code(task->options, false);
 
     supervise_block_signals();
     if (run_dir_create(&run_dir, task->plan.run_id, err) == 0) {
         output_fd = output_create(task->plan.output, err);
         if (output_fd >= 0 && run_dir_record(&run_dir, output_fd, err) == 0)
-            code = task_supervise(task, &run_dir, output_fd);
+            result_fd = result_reserve(output_fd, task->plan.run_id, err);
+        if (result_fd >= 0)
+            code = task_supervise(task, &run_dir, output_fd, result_fd);
     }
     run_dir_remove(&run_dir);
     return code;
