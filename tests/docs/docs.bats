@@ -36,6 +36,59 @@
     done
 }
 
+# schema_holds NAME: what the end-to-end tests saw of it is as doc/NAME.schema.json says.
+schema_holds() {
+    run tests/docs/check-results "${@:2}" --schema "$1" "build/results/$1"
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
+
+# schema_finds NAME CHANGE...: each change to a good one is found.
+schema_finds() {
+    local name=$1 change
+    mkdir -p "$BATS_TEST_TMPDIR/bad"
+    for change in "${@:2}"; do
+        jq -c "$change" "$BATS_TEST_TMPDIR/good" >"$BATS_TEST_TMPDIR/bad/1.ndjson"
+        ! cmp -s "$BATS_TEST_TMPDIR/good" "$BATS_TEST_TMPDIR/bad/1.ndjson"
+        run tests/docs/check-results --schema "$name" "$BATS_TEST_TMPDIR/bad"
+        echo "$change: $output"
+        [ "$status" -eq 1 ]
+    done
+}
+
+@test "what --check --json and --plan --json print is as the schema says, and what is not is found" {
+    schema_holds check --all-fields
+    for file in build/results/check/*.json; do
+        ! jq -e .plan "$file" >/dev/null || jq -c . "$file" >"$BATS_TEST_TMPDIR/good"
+    done
+    schema_finds check '.valid = false' 'del(.host_memory_bytes)' '.settings[0].origin = "guess"' \
+        '.files[0].bytes = -1' '.argv = []' '.new_field = 1' '.plan.devices[0].gpa = "16"' \
+        '.plan.processes[0].fds.x = ""' 'del(.plan.limits.wall_ms)'
+}
+
+@test "errors as JSON are as the schema says, and what is not is found" {
+    schema_holds errors --all-fields
+    jq -c . build/results/errors/*.json | head -n 1 >"$BATS_TEST_TMPDIR/good"
+    schema_finds errors '.errors = []' 'del(.errors[0].key)' '.errors[0].line = 0' \
+        '.vmrun_exit_code = 256' '.schema = "vmrun.errors/2"' '.new_field = 1'
+}
+
+@test "every line of --events is as the schema says, every event occurs, and what is not is found" {
+    schema_holds event
+    cat build/results/event/*.ndjson >"$BATS_TEST_TMPDIR/all"
+    for name in $(jq -r '."$defs" | keys[] | select(. != "time_ms")' doc/event.schema.json); do
+        jq -c "select(.event == \"$name\")" "$BATS_TEST_TMPDIR/all" | head -n 1 >"$BATS_TEST_TMPDIR/good"
+        echo "$name"
+        [ -s "$BATS_TEST_TMPDIR/good" ]
+        schema_finds event 'del(.event)' '.event = "other"' '.new_field = 1'
+    done
+    jq -c 'select(.event == "output")' "$BATS_TEST_TMPDIR/all" | head -n 1 >"$BATS_TEST_TMPDIR/good"
+    schema_finds event '.b64 = "AA==" | .text = "two"' 'del(.text) | del(.b64) | del(.cut)' \
+        '.stream = "console"' '.time_ms = "1"'
+    jq -c 'select(.event == "done")' "$BATS_TEST_TMPDIR/all" | head -n 1 >"$BATS_TEST_TMPDIR/good"
+    schema_finds event '.status = "fine"' 'del(.reason)' '.limit = "time"'
+}
+
 # A bare name in vmm/README.md means a file beside the one before it.
 @test "every file that vmm/README.md names exists" {
     folder=.

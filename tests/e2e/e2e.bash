@@ -31,6 +31,21 @@ run_task() {
         set -- --set limits.boot=60s "$@"
     "$VMRUN" --config "$T/task.ini" "$@" >"$T/stdout" 2>"$T/stderr" || status=$?
     keep_result "$T/out"
+    keep_shown "$@"
+}
+
+# keep_shown OPTIONS: keep $T/stdout for tests/docs too, where it was for programs to read.
+keep_shown() {
+    local kind ending=json
+    case " $* " in
+        *" --events "*) kind=event ending=ndjson ;;
+        *" --json "*) kind=$(jq -r '.schema | ltrimstr("vmrun.") | rtrimstr("/1")' "$T/stdout") ;;
+        *) return 0 ;;
+    esac
+    [[ $kind != result ]] || return 0 # kept already
+    shown=$((${shown:-0} + 1))
+    mkdir -p "build/results/$kind"
+    cp "$T/stdout" "build/results/$kind/$(basename "$BATS_TEST_FILENAME" .bats)-$BATS_TEST_NUMBER-$shown.$ending"
 }
 
 # keep_result DIR: keep the result in DIR for tests/docs, where all are checked against the schema.
