@@ -45,6 +45,16 @@ static bool kind_is_known(uint32_t kind)
            kind == IPC_STREAM || (kind >= IPC_EXTRACT && kind <= IPC_EXTRACTED);
 }
 
+/* Nothing was received: by the end of the other side, which stays, or in a record of no bytes? */
+static bool ipc_is_closed(int fd)
+{
+    uint8_t byte;
+    struct iovec part = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+    return recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 int ipc_receive(int fd, struct ipc_record *record, struct err *err)
 {
     uint8_t head[4];
@@ -56,6 +66,8 @@ int ipc_receive(int fd, struct ipc_record *record, struct err *err)
     do
         count = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
     while (count < 0 && errno == EINTR);
+    if (count == 0 && !ipc_is_closed(fd))
+        return err_set(err, "an empty record");
     /* ECONNRESET: it went away with a record of ours unread. */
     if (count == 0 || (count < 0 && errno == ECONNRESET))
         return 0;

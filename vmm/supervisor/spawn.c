@@ -45,8 +45,8 @@ static void child_become(
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0)
         return;
-    /* A way to see sanitizer reports; a child that was taken over could write to the terminal. */
-    if (!getenv("VMRUN_CHILD_STDERR") && dup2(null, 2) < 0)
+    /* A way to see sanitizer reports; never a terminal, which a taken-over child could steer. */
+    if ((!getenv("VMRUN_CHILD_STDERR") || isatty(2)) && dup2(null, 2) < 0)
         return;
     if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
         return;

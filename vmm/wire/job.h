@@ -40,7 +40,7 @@ enum job_tag {
     JOB_TAG_LAST = JOB_INODES,
 };
 
-/* Limits of a job that both sides hold to. */
+/* Limits of a job. config_keys.c and the agent's job_read.c hold to them, not job_next(). */
 enum {
     JOB_ARGS_MAX = 16384,
     JOB_ENVS_MAX = 16384,

@@ -102,6 +102,10 @@ static void lengths_are_checked(void **state)
     assert_int_equal(record.size, IPC_RECORD_MAX_BYTES);
     assert_int_equal(receive_raw(IPC_ENTRY, 4 + IPC_RECORD_MAX_BYTES + 1), -1);
     assert_int_equal(receive_raw(IPC_CANCEL, 4), 1); /* the rest of a refused one is gone */
+    assert_int_equal(receive_raw(0, 0), -1);         /* not the end of the channel */
+    assert_int_equal(send(ends[1], "", 0, 0), 0);
+    assert_int_equal(receive_raw(IPC_CANCEL, 4), -1); /* the empty one before it */
+    assert_int_equal(receive_raw(IPC_CANCEL, 4), 1);
 }
 
 static void unknown_kinds_are_refused(void **state)
