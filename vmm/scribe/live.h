@@ -16,7 +16,7 @@
 
 #include "base/err.h"
 #include "ipc/ipc.h"
-#include "scribe/escape.h"
+#include "base/escape.h"
 #include "scribe/event.h"
 #include "scribe/log.h"
 

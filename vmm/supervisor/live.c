@@ -123,12 +123,14 @@ void live_push_line(struct live *live, const uint8_t *line, size_t size, bool ou
 
 static void live_take(struct live *live, const uint8_t *bytes, size_t size)
 {
-    uint8_t shown[TERMINAL_FILTER_GROWTH * (CHUNK_BYTES + TERMINAL_FILTER_PENDING_MAX)];
+    uint8_t shown[ESCAPE_FACTOR * (CHUNK_BYTES + ESCAPE_CARRY_MAX)];
 
     if (live->divert)
         live->divert(live->divert_context, bytes, size);
     else if (live->is_terminal)
-        live_push(live, shown, terminal_filter(&live->filter, bytes, size, shown));
+        live_push(live, shown,
+            size > 0 ? escape_put(&live->escape, bytes, size, shown)
+                     : escape_flush(&live->escape, shown));
     else
         live_push(live, bytes, size);
 }

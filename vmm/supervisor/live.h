@@ -10,10 +10,10 @@
 #ifndef VMM_SUPERVISOR_LIVE_H
 #define VMM_SUPERVISOR_LIVE_H
 
+#include "base/escape.h"
 #include "base/loop.h"
 #include "supervisor/progress.h"
 #include "supervisor/sink.h"
-#include "supervisor/terminal_filter.h"
 
 struct live {
     struct loop *loop;
@@ -24,7 +24,7 @@ struct live {
     bool gone;        /* the reader went away: all is discarded */
     int write_errnum; /* it is gone because writing failed, as on a full disk; else 0 */
     bool is_terminal;
-    struct terminal_filter filter;
+    struct escape escape;
     int spool_fd; /* owned; -1 without one */
     uint64_t spool_start, spool_end, spool_limit;
     uint64_t dropped_bytes;    /* beyond the limit of the spool, or when it could not be written */

@@ -240,7 +240,7 @@ static int start_output(struct supervision *run, struct plumbing *plumbing, stru
 
         if (live_start(&run->live[i], &run->loop, fd_take(&plumbing->live_read[i]),
                 sink_open(STDOUT_FILENO + i, O_WRONLY), spool,
-                TERMINAL_FILTER_GROWTH * caps[i] + LIVE_HEADROOM_BYTES, err) < 0)
+                ESCAPE_FACTOR * caps[i] + LIVE_HEADROOM_BYTES, err) < 0)
             return -1;
     }
     return 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/scribe/escape.c vmm/base/text.c vmm/base/err.c */
+/* LINK: vmm/base/escape.c vmm/base/text.c vmm/base/err.c */
 /* escape_test.c: what a terminal gets, whole and split at every place. */
 #include <string.h>
 
 #include "base/text.h"
-#include "scribe/escape.h"
+#include "base/escape.h"
 #include "tests/unit/unit.h"
 
 /* Escape SIZE bytes in pieces of STEP, then flush. */

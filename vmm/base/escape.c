@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* escape.c: see escape.h. Input is what the task printed: hostile. */
-#include "scribe/escape.h"
+#include "base/escape.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/scribe/escape.c vmm/base/text.c vmm/base/err.c */
+/* LINK: vmm/base/escape.c vmm/base/text.c vmm/base/err.c */
 /*
  * escape_fuzz.c: any output, split at a place that the first byte chooses. The result is UTF-8
  * without controls, and the same as of the output in one piece.
@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "scribe/escape.h"
+#include "base/escape.h"
 
 static size_t escape_split(const uint8_t *in, size_t size, size_t step, uint8_t *out)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * escape.h: task output made safe for a terminal (scribe). Pure; input is hostile.
+ * escape.h: task output made safe for a terminal: by the scribe, and once more by the supervisor,
+ * in case that the scribe was taken over; what is escaped already stays as it is. Pure; input is
+ * hostile.
  *
  * Control characters but \n and \t, DEL, C1, bidi controls (text_utf8_is_control()) and whatever is
  * not UTF-8 come out as \xNN, byte by byte; all else as it is. A character that is split between
  * two calls is put together again.
  */
-#ifndef VMM_SCRIBE_ESCAPE_H
-#define VMM_SCRIBE_ESCAPE_H
+#ifndef VMM_BASE_ESCAPE_H
+#define VMM_BASE_ESCAPE_H
 
 #include <stddef.h>
 #include <stdint.h>
