@@ -18,6 +18,10 @@ nothing_made() {
     grep -qx "memory = 256M *($T/task.ini:[0-9]*)" "$T/stdout"
     grep -qx 'processes = 256 *(default)' "$T/stdout"
     grep -qx 'memory = 208M *(default)' "$T/stdout"
+    grep -qx 'cpu = 14s *(default)' "$T/stdout"
+    grep -qx 'idle = 7s *(default)' "$T/stdout"
+    grep -qx 'inodes = 32768 *(default)' "$T/stdout"
+    [[ $(grep -c '^\[limits\]$' "$T/stdout") == 1 ]] # a section stays together
     grep -qx 'sha256: not set *(default)' "$T/stdout"
     grep -q '^host memory needed: [0-9]*M$' "$T/stdout"
     nothing_made

@@ -295,6 +295,13 @@ const char *config_where(const struct config *config, const char *section, const
     return config->where[row - config_keys];
 }
 
+char *config_path(const struct config *config, const char *path)
+{
+    if (path[0] == '/' || strcmp(config->directory, ".") == 0)
+        return text_clone(path, strlen(path));
+    return text_format("%s/%s", config->directory, path);
+}
+
 int config_err(const struct config *config, struct err *err, const char *section, const char *key,
     const char *format, ...)
 {

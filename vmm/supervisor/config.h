@@ -126,6 +126,9 @@ void config_free(struct config *config);
 /* Where the key was set: "task.ini:14" or "--set"; NULL when the default holds. */
 const char *config_where(const struct config *config, const char *section, const char *key);
 
+/* A path as the task file has it: relative to the directory of that. To be freed. */
+char *config_path(const struct config *config, const char *path);
+
 /*
  * Set ERR to "task.ini:14: [image] path: " and the message; without the line when the value is the
  * default. Returns -1.

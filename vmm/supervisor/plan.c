@@ -45,14 +45,6 @@ char *plan_installed_path(const char *programs, const char *path)
     return text_format("%.*s/%s", (int)(slash - programs), programs, path);
 }
 
-/* PATH from DIRECTORY, unless it is absolute. */
-static char *path_from(const char *directory, const char *path)
-{
-    if (path[0] == '/' || strcmp(directory, ".") == 0)
-        return text_clone(path, strlen(path));
-    return text_format("%s/%s", directory, path);
-}
-
 static void plan_name_run(struct plan *plan)
 {
     uint8_t random[4] = {0};
@@ -100,7 +92,7 @@ static int plan_name_output(struct plan *plan, const struct plan_request *reques
         if (*at)
             at = strchr(at, '}') + 1;
     }
-    plan->output = path_from(config->directory, out);
+    plan->output = config_path(config, out);
     return 0;
 }
 
@@ -134,7 +126,7 @@ static int plan_open_disk_directory(struct plan *plan, struct err *err)
     AUTO_FREE char *path = NULL;
 
     if (config->disk_directory) {
-        path = path_from(config->directory, config->disk_directory);
+        path = config_path(config, config->disk_directory);
         plan->disk_dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (plan->disk_dir_fd < 0)
             return config_err(config, err, "machine", "workdir",
@@ -161,7 +153,7 @@ static int plan_open_inputs(struct plan *plan, struct err *err)
 
     for (size_t i = 0; i < config->input_count; i++) {
         const struct config_input *input = &config->inputs[i];
-        AUTO_FREE char *path = path_from(config->directory, input->source);
+        AUTO_FREE char *path = config_path(config, input->source);
         int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         struct stat status;
 
@@ -201,10 +193,10 @@ static int plan_open_guest(struct plan *plan, const char *programs, struct err *
 {
     const struct config *config = plan->config;
 
-    plan->kernel_path = config->kernel ? path_from(config->directory, config->kernel)
+    plan->kernel_path = config->kernel ? config_path(config, config->kernel)
                                        : plan_installed_path(programs, "kernel/vmlinux");
     plan->initramfs_path = config->initramfs
-                               ? path_from(config->directory, config->initramfs)
+                               ? config_path(config, config->initramfs)
                                : plan_installed_path(programs, "guest/initramfs.cpio");
     plan->template_path = plan_installed_path(programs, "guest/scratch.ext4");
     if (plan_open_kernel(plan, err) < 0 || plan_open_initramfs(plan, err) < 0)

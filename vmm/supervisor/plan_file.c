@@ -41,14 +41,6 @@ static int open_regular(
     return fd_take(&fd);
 }
 
-/* The user's path, relative to the ini file. */
-static char *task_path(const struct config *config, const char *path)
-{
-    if (path[0] == '/' || strcmp(config->directory, ".") == 0)
-        return text_clone(path, strlen(path));
-    return text_format("%s/%s", config->directory, path);
-}
-
 const char *image_problem(const uint8_t head[IMAGE_HEAD_BYTES], uint64_t size)
 {
     const uint8_t *erofs = head + EROFS_SUPER_OFFSET;
@@ -77,7 +69,7 @@ const char *image_problem(const uint8_t head[IMAGE_HEAD_BYTES], uint64_t size)
 int plan_open_image(struct plan *plan, struct err *err)
 {
     const struct config *config = plan->config;
-    AUTO_FREE char *path = task_path(config, config->image);
+    AUTO_FREE char *path = config_path(config, config->image);
     uint8_t head[IMAGE_HEAD_BYTES];
     char text[DIGEST_TEXT_BYTES], wanted[DIGEST_TEXT_BYTES];
     const char *problem;
@@ -171,7 +163,7 @@ int plan_open_stdin(struct plan *plan, struct err *err)
 
     if (config->stdin_kind != STDIN_FILE)
         return 0;
-    path = task_path(config, config->stdin_path);
+    path = config_path(config, config->stdin_path);
     plan->stdin_fd = open_regular(path, head, sizeof(head), &stamp, err);
     if (plan->stdin_fd < 0) {
         AUTO_FREE char *said = text_clone(err->text, strlen(err->text));

@@ -2,8 +2,10 @@
 /* show.c: see show.h. What is shown is the user's own. */
 #include "supervisor/show.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/num.h"
@@ -33,20 +35,42 @@ static void add_setting(json_t *list, const struct config_key *row, const char *
     json_array_append_new(list, setting);
 }
 
+/* Where the disks would be made. */
+static char *disk_directory(const struct plan *plan)
+{
+    char link[32], path[4096];
+    ssize_t length;
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", plan->disk_dir_fd);
+    length = readlink(link, path, sizeof(path));
+    return length < 0 ? NULL : text_clone(path, (size_t)length);
+}
+
 /* The value of a key that is absent and that no fixed text stands for; NULL: it has none. */
 static char *derived_value(const struct plan *plan, const struct config_key *row)
 {
-    char size[32];
+    const struct config *config = plan->config;
+    const char *key = row->key;
+    char text[32] = "";
 
-    if (strcmp(row->section, "limits") == 0 && strcmp(row->key, "memory") == 0) {
-        value_size_text(size, plan->config->task_memory_bytes);
-        return text_clone(size, strlen(size));
+    if (strcmp(row->section, "limits") == 0) {
+        if (strcmp(key, "memory") == 0)
+            value_size_text(text, config->task_memory_bytes);
+        else if (strcmp(key, "cpu") == 0)
+            value_duration_text(text, config->cpu_ns);
+        else if (strcmp(key, "idle") == 0)
+            value_duration_text(text, config->idle_ns);
+        else if (strcmp(key, "inodes") == 0)
+            snprintf(text, sizeof(text), "%llu", (unsigned long long)config->inodes);
+    } else if (strcmp(row->section, "machine") == 0) {
+        if (strcmp(key, "kernel") == 0)
+            return text_clone(plan->kernel_path, strlen(plan->kernel_path));
+        if (strcmp(key, "initramfs") == 0)
+            return text_clone(plan->initramfs_path, strlen(plan->initramfs_path));
+        if (strcmp(key, "workdir") == 0)
+            return disk_directory(plan);
     }
-    if (strcmp(row->section, "machine") == 0 && strcmp(row->key, "kernel") == 0)
-        return text_clone(plan->kernel_path, strlen(plan->kernel_path));
-    if (strcmp(row->section, "machine") == 0 && strcmp(row->key, "initramfs") == 0)
-        return text_clone(plan->initramfs_path, strlen(plan->initramfs_path));
-    return NULL;
+    return text[0] ? text_clone(text, strlen(text)) : NULL;
 }
 
 /* In the order of the table, so that a section stays together. */
@@ -91,6 +115,14 @@ static void add_file(json_t *list, const char *role, const char *path, int fd)
     json_array_append_new(list, file);
 }
 
+static void add_task_file(
+    json_t *list, const struct config *config, const char *role, const char *path, int fd)
+{
+    AUTO_FREE char *whole = config_path(config, path);
+
+    add_file(list, role, whole, fd);
+}
+
 /* Every one of them was found and opened: a plan is not made otherwise. */
 static json_t *files(const struct plan *plan)
 {
@@ -100,11 +132,11 @@ static json_t *files(const struct plan *plan)
     add_file(list, "kernel", plan->kernel_path, plan->kernel_fd);
     add_file(list, "initramfs", plan->initramfs_path, plan->initramfs_fd);
     add_file(list, "scratch template", plan->template_path, plan->template_fd);
-    add_file(list, "image", config->image, plan->image_fd);
+    add_task_file(list, config, "image", config->image, plan->image_fd);
     if (plan->stdin_fd >= 0)
-        add_file(list, "stdin", config->stdin_path, plan->stdin_fd);
+        add_task_file(list, config, "stdin", config->stdin_path, plan->stdin_fd);
     for (size_t i = 0; i < config->input_count; i++)
-        add_file(list, "input", config->inputs[i].source, plan->input_fds[i]);
+        add_task_file(list, config, "input", config->inputs[i].source, plan->input_fds[i]);
     return list;
 }
 
