@@ -35,19 +35,6 @@ int loop_add(
     return 0;
 }
 
-int loop_change(struct loop *loop, struct loop_source *source, uint32_t events, struct err *err)
-{
-    struct epoll_event event = {.events = events, .data.ptr = source};
-
-    must(source->fd >= 0);
-    if (source->events == events)
-        return 0;
-    if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, source->fd, &event) < 0)
-        return err_sys(err, "cannot change what fd %d is waited for", source->fd);
-    source->events = events;
-    return 0;
-}
-
 void loop_remove(struct loop *loop, struct loop_source *source)
 {
     if (source->fd < 0)

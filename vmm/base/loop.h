@@ -45,8 +45,6 @@ void loop_fini(struct loop *loop);
 
 int loop_add(
     struct loop *loop, struct loop_source *source, int fd, uint32_t events, struct err *err);
-/* Wait for other events from now on; no system call when nothing changes. */
-int loop_change(struct loop *loop, struct loop_source *source, uint32_t events, struct err *err);
 /* Safe on a source that is not registered. */
 void loop_remove(struct loop *loop, struct loop_source *source);
 

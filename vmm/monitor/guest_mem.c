@@ -69,15 +69,6 @@ void *guest_mem_range(const struct guest_mem *mem, gpa_t start, uint64_t length)
     return NULL;
 }
 
-bool guest_mem_read(const struct guest_mem *mem, gpa_t start, void *to, size_t length)
-{
-    const void *from = guest_mem_range(mem, start, length);
-
-    if (from)
-        memcpy(to, from, length);
-    return from != NULL;
-}
-
 bool guest_mem_write(const struct guest_mem *mem, gpa_t start, const void *from, size_t length)
 {
     void *to = guest_mem_range(mem, start, length);

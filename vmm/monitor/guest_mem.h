@@ -56,8 +56,7 @@ void guest_mem_unmap(struct guest_mem *mem);
  */
 void *guest_mem_range(const struct guest_mem *mem, gpa_t start, uint64_t length);
 
-/* Copy out of and into guest RAM; false, and nothing copied, when the range is not RAM. */
-bool guest_mem_read(const struct guest_mem *mem, gpa_t start, void *to, size_t length);
+/* Copy into guest RAM; false, and nothing copied, when the range is not RAM. */
 bool guest_mem_write(const struct guest_mem *mem, gpa_t start, const void *from, size_t length);
 
 #endif

@@ -57,16 +57,15 @@ static void the_hole_belongs_to_neither_region(void **state)
 static void copies_are_whole_or_nothing(void **state)
 {
     struct guest_mem mem = mapped(2 * MIB);
-    uint8_t out[8] = "abcdefg", in[8] = {0};
+    uint8_t out[8] = "abcdefg";
+    const uint8_t *end = guest_mem_range(&mem, gpa(2 * MIB - 8), 8);
 
     (void)state;
+    assert_non_null(end);
     assert_true(guest_mem_write(&mem, gpa(2 * MIB - 8), out, 8));
-    assert_true(guest_mem_read(&mem, gpa(2 * MIB - 8), in, 8));
-    assert_memory_equal(in, out, 8);
-    memset(in, 0, 8);
+    assert_memory_equal(end, out, 8);
     assert_false(guest_mem_write(&mem, gpa(2 * MIB - 7), out, 8));
-    assert_false(guest_mem_read(&mem, gpa(2 * MIB - 7), in, 8));
-    assert_int_equal(in[0], 0);
+    assert_memory_equal(end, out, 8);
     guest_mem_unmap(&mem);
     assert_null(mem.mapping);
 }
