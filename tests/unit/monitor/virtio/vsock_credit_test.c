@@ -16,21 +16,6 @@
 
 enum { PORT = 700, SERVICE = 2, RX_PAYLOAD = GUEST_RX_SLOT_BYTES - PACKET_HEADER_BYTES };
 
-static int set_up(void **state)
-{
-    static struct guest guest;
-
-    guest_make(&guest);
-    *state = &guest;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    guest_free(*state);
-    return 0;
-}
-
 static uint8_t byte_at(uint64_t at)
 {
     return (uint8_t)(at * 31 + (at >> 8) * 17 + (at >> 16));
@@ -378,7 +363,7 @@ static void a_long_send_arrives_exactly(void **state)
     test_free(out);
 }
 
-#define VSOCK_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define VSOCK_TEST(name) cmocka_unit_test_setup_teardown(name, guest_set_up, guest_tear_down)
 
 static const struct CMUnitTest tests[] = {
     VSOCK_TEST(the_guest_may_fill_the_buffer_and_no_more),

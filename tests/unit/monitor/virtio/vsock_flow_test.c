@@ -16,21 +16,6 @@
 
 enum { PORT = 700, SERVICE = 2 };
 
-static int set_up(void **state)
-{
-    static struct guest guest;
-
-    guest_make(&guest);
-    *state = &guest;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    guest_free(*state);
-    return 0;
-}
-
 /* ---- many streams, full tables ---- */
 
 static void streams_take_turns(void **state)
@@ -289,7 +274,7 @@ static void a_broken_buffer_breaks_the_device(void **state)
     assert_non_null(strstr(guest->driver.device->breakage.text, "vsock: RX queue: descriptor at"));
 }
 
-#define VSOCK_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define VSOCK_TEST(name) cmocka_unit_test_setup_teardown(name, guest_set_up, guest_tear_down)
 
 static const struct CMUnitTest tests[] = {
     VSOCK_TEST(streams_take_turns),

@@ -251,3 +251,18 @@ void guest_credit(
     packet.raw_consumed_count = consumed;
     guest_send(guest, &packet, NULL, 0);
 }
+
+int guest_set_up(void **state)
+{
+    static struct guest guest;
+
+    guest_make(&guest);
+    *state = &guest;
+    return 0;
+}
+
+int guest_tear_down(void **state)
+{
+    guest_free(*state);
+    return 0;
+}

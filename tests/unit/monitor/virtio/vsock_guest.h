@@ -59,6 +59,9 @@ struct guest {
 void guest_make(struct guest *guest);
 void guest_free(struct guest *guest);
 void guest_start(struct guest *guest);
+/* For cmocka: one of them is the state of a test. */
+int guest_set_up(void **state);
+int guest_tear_down(void **state);
 
 /* Offer COUNT RX buffers of one page, and ring. */
 void guest_offer(struct guest *guest, uint32_t count);

@@ -17,21 +17,6 @@
 
 enum { PORT = 700, SERVICE = 2, ALL_CLOSED = VSOCK_CLOSED_RECEIVE | VSOCK_CLOSED_SEND };
 
-static int set_up(void **state)
-{
-    static struct guest guest;
-
-    guest_make(&guest);
-    *state = &guest;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    guest_free(*state);
-    return 0;
-}
-
 static void the_cid_is_in_the_configuration_space(void **state)
 {
     struct guest *guest = *state;
@@ -440,7 +425,7 @@ static void a_driver_reset_ends_all_streams(void **state)
     (void)guest_connect(guest, PORT, SERVICE, 1 << 16);
 }
 
-#define VSOCK_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define VSOCK_TEST(name) cmocka_unit_test_setup_teardown(name, guest_set_up, guest_tear_down)
 
 static const struct CMUnitTest tests[] = {
     VSOCK_TEST(the_cid_is_in_the_configuration_space),
