@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LINK: vmm/supervisor/supervise.c vmm/supervisor/supervise_start.c */
 /* LINK: vmm/supervisor/supervise_limits.c vmm/supervisor/supervise_signals.c */
+/* LINK: vmm/supervisor/supervise_digest.c vmm/supervisor/digest.c vmm/supervisor/file_stamp.c */
 /* LINK: vmm/supervisor/supervise_finish.c vmm/supervisor/spawn.c vmm/supervisor/live.c */
-/* LINK: vmm/supervisor/sink.c vmm/supervisor/stdin_pump.c vmm/supervisor/terminal_filter.c */
+/* LINK: vmm/supervisor/sink.c vmm/supervisor/stdin_pump.c vmm/base/escape.c */
 /* LINK: vmm/supervisor/output_dir.c vmm/supervisor/remove_tree.c vmm/supervisor/run_dir.c */
 /* LINK: vmm/supervisor/monitor_rss.c vmm/supervisor/job_pack.c */
 /* LINK: vmm/supervisor/outcome.c vmm/supervisor/verdict.c vmm/supervisor/diagnose.c */
