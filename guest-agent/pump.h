@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 
-enum { PUMP_BYTES = 64 << 10 };
+enum { PUMP_BYTES = 256 << 10 };
 
 enum pump_kind {
     PUMP_OUTPUT, /* task to host: goes on reading when the host does not want more */

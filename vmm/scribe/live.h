@@ -21,7 +21,7 @@
 #include "scribe/log.h"
 
 enum {
-    LIVE_CHUNK_BYTES = 16 * 1024,
+    LIVE_CHUNK_BYTES = 64 * 1024,
     LIVE_OUT_BYTES = ESCAPE_FACTOR * (LIVE_CHUNK_BYTES + ESCAPE_CARRY_MAX),
 };
 

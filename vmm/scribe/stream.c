@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 
-enum { STREAM_READ_BYTES = 64 * 1024 };
+enum { STREAM_READ_BYTES = 256 * 1024 };
 
 static const char *const stream_names[STREAM_COUNT] = {
     [STREAM_STDOUT] = "stdout", [STREAM_STDERR] = "stderr", [STREAM_CONSOLE] = "console"};

@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/num.h"
 
-enum { CHUNK_BYTES = 16384 };
+enum { CHUNK_BYTES = 64 << 10 };
 
 /* The reader went away: head(1) does that, and a terminal that hangs up. */
 static bool is_farewell(const struct live *live, int errnum)

@@ -23,6 +23,9 @@
 /* What lines of JSON add to each byte of output when they are spooled for a slow reader. */
 enum { EVENTS_GROWTH = 8 };
 
+/* Room for several packets of the guest, so that fewer wake-ups move more bytes. */
+enum { STREAM_PIPE_BYTES = 512 << 10 };
+
 /* Both ends of what connects the children; closed here once the children have theirs. */
 struct plumbing {
     int null;
@@ -58,6 +61,7 @@ static int make_pipe(int *read_end, int *write_end, struct err *err)
         return err_sys(err, "cannot create a pipe");
     *read_end = ends[0];
     *write_end = ends[1];
+    (void)fcntl(*write_end, F_SETPIPE_SZ, STREAM_PIPE_BYTES);
     return 0;
 }
 

@@ -28,7 +28,7 @@
 enum {
     VSOCK_STREAMS_MAX = 8,
     VSOCK_RECEIVE_BYTES =
-        128 << 10,               /* guest to host, per stream: the buf_alloc that we advertise */
+        512 << 10,               /* guest to host, per stream: the buf_alloc that we advertise */
     VSOCK_SEND_BYTES = 64 << 10, /* host to guest, per stream */
 };
 

@@ -242,6 +242,14 @@ void guest_write(struct guest *guest, const struct told *told, const void *bytes
     guest_send(guest, &packet, bytes, size);
 }
 
+void guest_fill(struct guest *guest, const struct told *told, uint32_t size)
+{
+    for (uint32_t step; size > 0; size -= step) {
+        step = size < PACKET_PAYLOAD_MAX_BYTES ? size : PACKET_PAYLOAD_MAX_BYTES;
+        guest_write(guest, told, NULL, step);
+    }
+}
+
 void guest_credit(
     struct guest *guest, const struct told *told, uint32_t buffer_bytes, uint32_t consumed)
 {

@@ -89,6 +89,8 @@ struct told *guest_connect(
     struct guest *guest, uint32_t guest_port, uint32_t host_port, uint32_t buffer_bytes);
 /* RW with a payload of SIZE. */
 void guest_write(struct guest *guest, const struct told *told, const void *bytes, uint32_t size);
+/* SIZE bytes in the largest packets. */
+void guest_fill(struct guest *guest, const struct told *told, uint32_t size);
 /* CREDIT_UPDATE with these values. */
 void guest_credit(
     struct guest *guest, const struct told *told, uint32_t buffer_bytes, uint32_t consumed);
