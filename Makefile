@@ -141,6 +141,11 @@ check-long: deps
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/check --long
 
+# Ratios and counts, in build/bench: tools/bench/README.md.
+bench: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tools/bench/bench
+
 doctor: executables guest kernel
 	$(Q)$(BIN)/vmrun doctor
 
@@ -159,10 +164,11 @@ help:
 	@echo 'make unit        unit tests only (UNIT=word chooses)'
 	@echo 'make fuzz-replay fuzz targets only (FUZZ=word chooses, FUZZ_SECONDS=10)'
 	@echo 'make check-long  the full test set'
+	@echo 'make bench       what vmrun costs, as ratios and counts: build/bench/bench.md'
 	@echo 'make clean       remove what was compiled; distclean: kernel and images too'
 	@echo 'V=1 shows commands; KERNEL_SRC=DIR builds the guest kernel from another tree'
 
-.PHONY: all executables guest kernel images lab-image man deps demo check check-long doctor \
+.PHONY: all executables guest kernel images lab-image man deps demo check check-long bench doctor \
         clean distclean help unit-tap fuzz-tap
 
 include tests/unit.mk
