@@ -7,9 +7,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include <openssl/evp.h>
-
 #include "base/num.h"
+#include "base/sha256.h"
 #include "base/text.h"
 
 enum { TREE_KEY_BYTES = 12 };
@@ -31,8 +30,7 @@ struct tree_slot {
 };
 
 struct tree {
-    EVP_MD_CTX *keyed;   /* SHA-256 that has already taken the random key */
-    EVP_MD_CTX *scratch; /* a copy of it, for one hash */
+    struct sha256 keyed; /* has already taken the random key */
     uint32_t alias_count;
     uint64_t used_count;
     uint64_t slot_count; /* a power of two, at least twice what is used at most */
@@ -48,16 +46,15 @@ enum tree_domain { TREE_TRUE = 1, TREE_SHOWN = 2 };
 static struct tree_key tree_hash(const struct tree *tree, enum tree_domain domain,
     const struct tree_key *parent, const uint8_t *bytes, size_t size)
 {
-    uint8_t digest[EVP_MAX_MD_SIZE];
+    struct sha256 hash = tree->keyed;
+    uint8_t digest[SHA256_BYTES];
     uint8_t kind = (uint8_t)domain;
     struct tree_key key;
-    int hashed = EVP_MD_CTX_copy_ex(tree->scratch, tree->keyed) == 1 &&
-                 EVP_DigestUpdate(tree->scratch, &kind, 1) == 1 &&
-                 EVP_DigestUpdate(tree->scratch, parent->bytes, sizeof(parent->bytes)) == 1 &&
-                 EVP_DigestUpdate(tree->scratch, bytes, size) == 1 &&
-                 EVP_DigestFinal_ex(tree->scratch, digest, NULL) == 1;
 
-    must(hashed);
+    sha256_add(&hash, &kind, 1);
+    sha256_add(&hash, parent->bytes, sizeof(parent->bytes));
+    sha256_add(&hash, bytes, size);
+    sha256_end(&hash, digest);
     memcpy(key.bytes, digest, sizeof(key.bytes));
     return key;
 }
@@ -97,7 +94,6 @@ struct tree *tree_make(uint64_t entry_count, struct err *err)
 {
     struct tree *tree;
     uint8_t key[32];
-    int keyed;
 
     must(entry_count <= TREE_ENTRIES_MAX);
     if (getrandom(key, sizeof(key), 0) != sizeof(key)) {
@@ -114,16 +110,13 @@ struct tree *tree_make(uint64_t entry_count, struct err *err)
     while (tree->slot_count < 4 * entry_count)
         tree->slot_count *= 2;
     tree->slots = calloc(tree->slot_count, sizeof(*tree->slots));
-    tree->keyed = EVP_MD_CTX_new();
-    tree->scratch = EVP_MD_CTX_new();
-    if (!tree->slots || !tree->keyed || !tree->scratch) {
+    if (!tree->slots) {
         err_sys(err, "no memory for a table of %llu names", (unsigned long long)entry_count);
         tree_free(tree);
         return NULL;
     }
-    keyed = EVP_DigestInit_ex(tree->keyed, EVP_sha256(), NULL) == 1 &&
-            EVP_DigestUpdate(tree->keyed, key, sizeof(key)) == 1;
-    must(keyed);
+    sha256_begin(&tree->keyed);
+    sha256_add(&tree->keyed, key, sizeof(key));
     return tree;
 }
 
@@ -131,8 +124,6 @@ void tree_free(struct tree *tree)
 {
     if (!tree)
         return;
-    EVP_MD_CTX_free(tree->keyed);
-    EVP_MD_CTX_free(tree->scratch);
     free(tree->slots);
     free(tree);
 }

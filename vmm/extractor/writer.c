@@ -11,11 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <openssl/evp.h>
-
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/sha256.h"
 
 enum { ZERO_BLOCK_BYTES = 64 * 1024 };
 
@@ -23,7 +22,7 @@ struct file_writer {
     int dir_fd;
     int fd;                /* of the open file, or -1 */
     uint64_t offset_bytes; /* where its last data ended; hashed up to here */
-    EVP_MD_CTX *hash;
+    struct sha256 hash;
 };
 
 struct file_writer *file_writer_make(int dir_fd, struct err *err)
@@ -36,13 +35,6 @@ struct file_writer *file_writer_make(int dir_fd, struct err *err)
     }
     writer->dir_fd = dir_fd;
     writer->fd = -1;
-    writer->hash = EVP_MD_CTX_new();
-    if (!writer->hash) {
-        errno = ENOMEM;
-        err_sys(err, "cannot set up SHA-256");
-        file_writer_free(writer);
-        return NULL;
-    }
     return writer;
 }
 
@@ -51,7 +43,6 @@ void file_writer_free(struct file_writer *writer)
     if (!writer)
         return;
     fd_close(&writer->fd);
-    EVP_MD_CTX_free(writer->hash);
     free(writer);
 }
 
@@ -114,22 +105,14 @@ int file_writer_drop(struct file_writer *writer, const char *path, struct err *e
 int file_writer_begin(
     struct file_writer *writer, const char *path, bool executable, struct err *err)
 {
-    int started = EVP_DigestInit_ex(writer->hash, EVP_sha256(), NULL);
-
-    must(started == 1 && writer->fd < 0);
+    must(writer->fd < 0);
+    sha256_begin(&writer->hash);
     writer->offset_bytes = 0;
     writer->fd =
         open_beneath(writer->dir_fd, path, O_CREAT | O_EXCL | O_WRONLY, executable ? 0755 : 0644);
     if (writer->fd < 0)
         return err_sys(err, "cannot create an output file");
     return 0;
-}
-
-static void writer_hash(struct file_writer *writer, const uint8_t *bytes, size_t size)
-{
-    int hashed = EVP_DigestUpdate(writer->hash, bytes, size);
-
-    must(hashed == 1);
 }
 
 /* Hash the hole before END: the work is bounded by the cap on logical bytes. */
@@ -141,7 +124,7 @@ static void writer_hash_hole(struct file_writer *writer, uint64_t end)
     while (writer->offset_bytes < end) {
         size_t step = (size_t)u64_min(end - writer->offset_bytes, sizeof(zeros));
 
-        writer_hash(writer, zeros, step);
+        sha256_add(&writer->hash, zeros, step);
         writer->offset_bytes += step;
     }
 }
@@ -150,7 +133,7 @@ int file_writer_data(
     struct file_writer *writer, uint64_t offset, const uint8_t *bytes, size_t size, struct err *err)
 {
     writer_hash_hole(writer, offset);
-    writer_hash(writer, bytes, size);
+    sha256_add(&writer->hash, bytes, size);
     writer->offset_bytes += size;
     if (fd_pwrite_all(writer->fd, bytes, size, offset) < 0)
         return err_sys(err, "cannot write an output file");
@@ -160,14 +143,10 @@ int file_writer_data(
 int file_writer_end(
     struct file_writer *writer, uint64_t size, uint8_t digest[FILE_DIGEST_BYTES], struct err *err)
 {
-    unsigned int length = 0;
-    int finished;
-
     if (size > writer->offset_bytes && ftruncate(writer->fd, (off_t)size) < 0)
         return err_sys(err, "cannot set the size of an output file");
     writer_hash_hole(writer, size);
-    finished = EVP_DigestFinal_ex(writer->hash, digest, &length);
-    must(finished == 1 && length == FILE_DIGEST_BYTES);
+    sha256_end(&writer->hash, digest);
     /* Some file systems report a full disk or a quota only here. */
     if (close(fd_take(&writer->fd)) < 0)
         return err_sys(err, "cannot finish an output file");

@@ -11,19 +11,10 @@
 
 enum { LOG_BLOCK_BYTES = 32 * 1024 };
 
-int log_init(struct log *log, int fd, uint64_t cap_bytes, struct err *err)
+void log_init(struct log *log, int fd, uint64_t cap_bytes)
 {
     *log = (struct log){.fd = fd, .cap_bytes = cap_bytes, .head_bytes = cap_bytes - cap_bytes / 4};
-    log->hash = EVP_MD_CTX_new();
-    if (!log->hash || EVP_DigestInit_ex(log->hash, EVP_sha256(), NULL) != 1)
-        return err_set(err, "cannot set up SHA-256");
-    return 0;
-}
-
-void log_fini(struct log *log)
-{
-    EVP_MD_CTX_free(log->hash);
-    log->hash = NULL;
+    sha256_begin(&log->hash);
 }
 
 uint64_t log_kept_bytes(const struct log *log)
@@ -60,13 +51,6 @@ static uint64_t log_place(const struct log *log, uint64_t *room)
     return log->head_bytes + at;
 }
 
-static void log_hash(struct log *log, const void *bytes, size_t size)
-{
-    int hashed = EVP_DigestUpdate(log->hash, bytes, size);
-
-    must(hashed == 1);
-}
-
 /* One pwrite: a short one counts for what it wrote. */
 static size_t log_write(struct log *log, const uint8_t *bytes, size_t size, uint64_t offset)
 {
@@ -99,7 +83,7 @@ void log_append(struct log *log, const void *bytes, size_t size)
         } else {
             step = log_write(log, from, step, offset);
             if (log->written_bytes < log->head_bytes)
-                log_hash(log, from, step);
+                sha256_add(&log->hash, from, step);
         }
         from += step;
         size -= step;
@@ -177,9 +161,7 @@ void log_finish(struct log *log, uint8_t digest[LOG_DIGEST_BYTES])
 {
     static uint8_t block[LOG_BLOCK_BYTES];
     uint64_t at = u64_min(log->head_bytes, log->written_bytes);
-    unsigned int length = 0;
     bool whole = log_turn(log);
-    int finished;
 
     must(!log->finished);
     log->finished = true;
@@ -187,11 +169,10 @@ void log_finish(struct log *log, uint8_t digest[LOG_DIGEST_BYTES])
         size_t step = (size_t)u64_min(log_kept_bytes(log) - at, sizeof(block));
 
         whole = log_load(log, block, step, at);
-        log_hash(log, block, whole ? step : 0);
+        sha256_add(&log->hash, block, whole ? step : 0);
         at += step;
     }
-    finished = EVP_DigestFinal_ex(log->hash, digest, &length);
-    must(finished == 1 && length == LOG_DIGEST_BYTES);
+    sha256_end(&log->hash, digest);
     if (!whole)
         memset(digest, 0, LOG_DIGEST_BYTES); /* `error` says why */
 }

@@ -16,9 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <openssl/evp.h>
-
-#include "base/err.h"
+#include "base/sha256.h"
 
 enum { LOG_DIGEST_BYTES = 32 }; /* SHA-256 */
 
@@ -30,13 +28,12 @@ struct log {
     uint64_t written_bytes; /* of the stream so far, until a write failed: total_bytes otherwise */
     int error;              /* errno of the failed write or read, 0 */
     bool finished;
-    EVP_MD_CTX *hash; /* of the head */
+    struct sha256 hash; /* of the head */
 };
 
 /* FD is an empty file, readable and writable, without O_APPEND (it would void the ring); not
  * closed. */
-int log_init(struct log *log, int fd, uint64_t cap_bytes, struct err *err);
-void log_fini(struct log *log);
+void log_init(struct log *log, int fd, uint64_t cap_bytes);
 
 void log_append(struct log *log, const void *bytes, size_t size);
 

@@ -99,8 +99,6 @@ int scribe_run(struct err *err)
     signal(SIGPIPE, SIG_IGN); /* a live reader that is gone is EPIPE */
     signal(SIGXFSZ, SIG_IGN); /* a log past RLIMIT_FSIZE is EFBIG */
     failed = scribe_start_and_run(err);
-    for (int id = 0; id < STREAM_COUNT; id++)
-        stream_fini(&scribe.streams[id]);
     loop_fini(&scribe.loop);
     return failed;
 }

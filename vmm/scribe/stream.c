@@ -89,8 +89,8 @@ int stream_start(struct stream *stream, struct loop *loop, enum ipc_stream id,
     stream->in_source = (struct loop_source){.fd = -1, .ready = stream_on_input, .context = stream};
     stream->live_source =
         (struct loop_source){.fd = -1, .ready = stream_on_live, .context = stream};
-    if (log_init(&stream->log, SCRIBE_FD_LOG + (int)id, setup->cap_bytes[id], err) < 0 ||
-        live_init(&stream->live, SCRIBE_FD_LIVE + (int)id, stream_names[id], setup->live_form[id],
+    log_init(&stream->log, SCRIBE_FD_LOG + (int)id, setup->cap_bytes[id]);
+    if (live_init(&stream->live, SCRIBE_FD_LIVE + (int)id, stream_names[id], setup->live_form[id],
             err) < 0)
         return err_wrap(err, "stream %s", stream_names[id]);
     if (loop_add(loop, &stream->in_source, stream->in_fd, EPOLLIN, err) == 0)
@@ -102,9 +102,4 @@ int stream_start(struct stream *stream, struct loop *loop, enum ipc_stream id,
     while (stream_read(stream))
         continue;
     return 0;
-}
-
-void stream_fini(struct stream *stream)
-{
-    log_fini(&stream->log);
 }

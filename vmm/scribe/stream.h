@@ -36,6 +36,5 @@ struct stream {
 /* The fds of stream ID are at the numbers of ipc.h. The caller has set the callbacks of STREAM. */
 int stream_start(struct stream *stream, struct loop *loop, enum ipc_stream id,
     const struct ipc_scribe *setup, struct err *err);
-void stream_fini(struct stream *stream);
 
 #endif

@@ -2,25 +2,21 @@
 /* digest.c: see digest.h. */
 #include "supervisor/digest.h"
 
-#include <openssl/evp.h>
-
 #include "base/fd.h"
 
 void digest_memory(uint8_t digest[DIGEST_BYTES], const void *bytes, size_t size)
 {
-    int ok = EVP_Digest(bytes, size, digest, NULL, EVP_sha256(), NULL);
+    struct sha256 hash;
 
-    must(ok == 1); /* fails only without memory */
+    sha256_begin(&hash);
+    sha256_add(&hash, bytes, size);
+    sha256_end(&hash, digest);
 }
 
 void digest_begin(struct digest_work *work, int fd)
 {
-    int ok;
-
-    *work = (struct digest_work){.context = EVP_MD_CTX_new(), .fd = fd};
-    must(work->context != NULL);
-    ok = EVP_DigestInit_ex(work->context, EVP_sha256(), NULL);
-    must(ok == 1);
+    *work = (struct digest_work){.going_on = true, .fd = fd};
+    sha256_begin(&work->hash);
 }
 
 /* Returns as digest_go_on() does. */
@@ -30,14 +26,12 @@ static int digest_read(struct digest_work *work, uint64_t max_bytes, struct err 
 
     for (uint64_t done = 0; done < max_bytes;) {
         ssize_t count = fd_pread_all(work->fd, buffer, sizeof(buffer), work->offset);
-        int ok;
 
         if (count < 0)
             return err_sys(err, "cannot read it to compute its SHA-256");
         if (count == 0)
             return 0;
-        ok = EVP_DigestUpdate(work->context, buffer, (size_t)count);
-        must(ok == 1);
+        sha256_add(&work->hash, buffer, (size_t)count);
         done += (uint64_t)count;
         work->offset += (uint64_t)count;
     }
@@ -49,21 +43,10 @@ int digest_go_on(
 {
     int more = digest_read(work, max_bytes, err);
 
-    if (more > 0)
-        return 1;
-    if (more == 0) {
-        int ok = EVP_DigestFinal_ex(work->context, digest, NULL);
-
-        must(ok == 1);
-    }
-    digest_drop(work);
+    work->going_on = more > 0;
+    if (more == 0)
+        sha256_end(&work->hash, digest);
     return more;
-}
-
-void digest_drop(struct digest_work *work)
-{
-    EVP_MD_CTX_free(work->context);
-    work->context = NULL;
 }
 
 int digest_file(uint8_t digest[DIGEST_BYTES], int fd, struct err *err)

@@ -3,10 +3,12 @@
 #ifndef VMM_SUPERVISOR_DIGEST_H
 #define VMM_SUPERVISOR_DIGEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/sha256.h"
 
 enum { DIGEST_BYTES = 32, DIGEST_TEXT_BYTES = 65 };
 
@@ -16,7 +18,8 @@ int digest_file(uint8_t digest[DIGEST_BYTES], int fd, struct err *err);
 
 /* The same piece by piece, for a caller that has other things to do between. */
 struct digest_work {
-    void *context; /* NULL: not begun, or over */
+    struct sha256 hash;
+    bool going_on; /* begun, and not over */
     int fd;        /* not owned */
     uint64_t offset;
 };
@@ -28,7 +31,5 @@ void digest_begin(struct digest_work *work, int fd);
  */
 int digest_go_on(
     struct digest_work *work, uint64_t max_bytes, uint8_t digest[DIGEST_BYTES], struct err *err);
-/* Safe on work that was never begun, or is over. */
-void digest_drop(struct digest_work *work);
 
 #endif

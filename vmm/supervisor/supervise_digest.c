@@ -57,9 +57,9 @@ void run_digests_finish(struct supervision *run)
     struct err ignored = ERR_INIT;
 
     loop_timer_clear(&run->loop, &run->digest_turn);
-    if (!run->kernel_digest.context && !outcome->kernel_digest.known)
+    if (!run->kernel_digest.going_on && !outcome->kernel_digest.known)
         digest_begin(&run->kernel_digest, plan->kernel_fd); /* it did not come to a task */
-    if (run->kernel_digest.context)
+    if (run->kernel_digest.going_on)
         outcome->kernel_digest.known = digest_go_on(&run->kernel_digest, UINT64_MAX,
                                            outcome->kernel_digest.sha256, &ignored) == 0;
     compare(&outcome->kernel_digest, &plan->kernel_stamp, plan->kernel_fd);
