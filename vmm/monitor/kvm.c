@@ -21,7 +21,11 @@ static const struct arch_cap required_caps[] = {
 static int caps_check(int kvm_fd, const struct arch_cap *caps, struct err *err)
 {
     for (const struct arch_cap *cap = caps; cap->name; cap++) {
-        if (ioctl(kvm_fd, KVM_CHECK_EXTENSION, cap->cap) <= 0)
+        int answer = ioctl(kvm_fd, KVM_CHECK_EXTENSION, cap->cap);
+
+        if (answer < 0)
+            return err_sys(err, "cannot ask KVM for %s (KVM_CHECK_EXTENSION)", cap->name);
+        if (answer == 0)
             return err_set(err, "this host's KVM lacks %s, which vmrun needs", cap->name);
     }
     return 0;

@@ -282,7 +282,7 @@ static int blk_request(struct blk *blk, struct queue *queue, struct err *err)
         result = blk_serve(blk, &request);
     }
     status = (uint8_t)result;
-    must(queue_chain_write(chain, request.in_bytes, &status, sizeof(status)));
+    queue_chain_put(chain, request.in_bytes, &status, sizeof(status));
     /* §2.7.8.2: at least that many bytes from the start were written. A failed read may have left a
      * gap in front of the status. */
     written = request.in_bytes == 0 ? REQUEST_STATUS_BYTES : 0;

@@ -2,6 +2,7 @@
 /* mmio.c: the virtio-mmio register machine (monitor; input: the guest's). See mmio.h. */
 #include "monitor/virtio/mmio.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -63,12 +64,16 @@ enum {
 
 static void mmio_lock(struct mmio_device *device)
 {
-    must(pthread_mutex_lock(&device->lock) == 0);
+    int failed = pthread_mutex_lock(&device->lock);
+
+    must(failed == 0);
 }
 
 static void mmio_unlock(struct mmio_device *device)
 {
-    must(pthread_mutex_unlock(&device->lock) == 0);
+    int failed = pthread_mutex_unlock(&device->lock);
+
+    must(failed == 0);
 }
 
 /* Adds to an eventfd; it can only fail when the count is at its end, and then it is readable. */
@@ -466,7 +471,11 @@ int mmio_init(struct mmio_device *device, const struct virtio_model *model,
         queue->kick_fd = -1;
         queue->source = (struct loop_source){.fd = -1, .ready = mmio_ready, .context = queue};
     }
-    must(pthread_mutex_init(&device->lock, NULL) == 0);
+    errno = pthread_mutex_init(&device->lock, NULL);
+    if (errno) {
+        device->model.ops = NULL; /* there is nothing for mmio_fini() */
+        return err_sys(err, "cannot create a mutex");
+    }
     if (mmio_make_fds(device, err) < 0) {
         mmio_fini(device);
         return -1;

@@ -355,3 +355,18 @@ bool queue_chain_write(
     }
     return true;
 }
+
+void queue_chain_take(const struct queue_chain *chain, uint32_t offset, void *to, uint32_t size)
+{
+    bool there = queue_chain_read(chain, offset, to, size);
+
+    must(there);
+}
+
+void queue_chain_put(
+    const struct queue_chain *chain, uint32_t offset, const void *from, uint32_t size)
+{
+    bool fits = queue_chain_write(chain, offset, from, size);
+
+    must(fits);
+}

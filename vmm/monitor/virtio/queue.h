@@ -110,6 +110,11 @@ bool queue_chain_read(const struct queue_chain *chain, uint32_t offset, void *to
 bool queue_chain_write(
     const struct queue_chain *chain, uint32_t offset, const void *from, uint32_t size);
 
+/* The same where the caller has seen that there is room: a bug of ours when there is not. */
+void queue_chain_take(const struct queue_chain *chain, uint32_t offset, void *to, uint32_t size);
+void queue_chain_put(
+    const struct queue_chain *chain, uint32_t offset, const void *from, uint32_t size);
+
 /*
  * Describe SIZE bytes from OFFSET of the readable (or writable) parts in IOV, which has room for
  * QUEUE_SIZE_MAX. Returns the count; 0 when SIZE is 0 or there are not that many bytes.

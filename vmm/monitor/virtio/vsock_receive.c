@@ -66,9 +66,9 @@ static const char *receive_data(struct vsock *vsock, struct vsock_stream *stream
         return NULL;
     /* What was granted is not more than what is free: told_count is not ahead of consumed_count. */
     ring_space_pieces(&stream->in, bytes, pieces);
-    must(queue_chain_read(&vsock->chain, PACKET_HEADER_BYTES, pieces[0].bytes, pieces[0].size));
-    must(queue_chain_read(
-        &vsock->chain, PACKET_HEADER_BYTES + pieces[0].size, pieces[1].bytes, pieces[1].size));
+    queue_chain_take(&vsock->chain, PACKET_HEADER_BYTES, pieces[0].bytes, pieces[0].size);
+    queue_chain_take(
+        &vsock->chain, PACKET_HEADER_BYTES + pieces[0].size, pieces[1].bytes, pieces[1].size);
     ring_grow(&stream->in, bytes);
     stream->received_count += bytes;
     vsock->ops->received(vsock->context, stream);

@@ -75,7 +75,7 @@ static uint32_t transmit_reset(struct vsock *vsock)
     vsock->reset_first = (vsock->reset_first + 1) % VSOCK_RESETS_MAX;
     vsock->reset_count--;
     packet_encode(header, &packet);
-    must(queue_chain_write(&vsock->chain, 0, header, sizeof(header)));
+    queue_chain_put(&vsock->chain, 0, header, sizeof(header));
     return sizeof(header);
 }
 
@@ -84,9 +84,9 @@ static void transmit_payload(struct vsock *vsock, struct vsock_stream *stream, u
     struct ring_piece pieces[2];
 
     ring_used_pieces(&stream->out, bytes, pieces);
-    must(queue_chain_write(&vsock->chain, PACKET_HEADER_BYTES, pieces[0].bytes, pieces[0].size));
-    must(queue_chain_write(
-        &vsock->chain, PACKET_HEADER_BYTES + pieces[0].size, pieces[1].bytes, pieces[1].size));
+    queue_chain_put(&vsock->chain, PACKET_HEADER_BYTES, pieces[0].bytes, pieces[0].size);
+    queue_chain_put(
+        &vsock->chain, PACKET_HEADER_BYTES + pieces[0].size, pieces[1].bytes, pieces[1].size);
     ring_drop(&stream->out, bytes);
     stream->sent_count += bytes;
 }
@@ -111,7 +111,7 @@ static uint32_t transmit_stream(struct vsock *vsock, const struct outgoing *out)
     uint8_t header[PACKET_HEADER_BYTES];
 
     packet_encode(header, &packet);
-    must(queue_chain_write(&vsock->chain, 0, header, sizeof(header)));
+    queue_chain_put(&vsock->chain, 0, header, sizeof(header));
     transmit_payload(vsock, stream, payload);
     stream->told_count = stream->consumed_count;
     stream->credit_due = false;
