@@ -64,6 +64,11 @@ int err_wrap(struct err *err, const char *format, ...)
     return -1;
 }
 
+int err_exit_code(const struct err *err)
+{
+    return err->errnum > 0 && err->errnum < 256 ? err->errnum : EXIT_FAILURE;
+}
+
 void must_failed(const char *file, int line, const char *expr)
 {
     fprintf(stderr, "vmrun: internal error: %s:%d: %s\n", file, line, expr);

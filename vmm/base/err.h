@@ -37,6 +37,12 @@ int err_sys(struct err *err, const char *format, ...) __attribute__((format(prin
 int err_wrap(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
+ * What a child of the supervisor exits with when it failed and may not be able to say more: the
+ * errno of the call that failed, else 1.
+ */
+int err_exit_code(const struct err *err);
+
+/*
  * must(expr): what only a bug of ours can break. Always compiled, no side effects in EXPR. Never
  * used on a value that a guest, a user or a file chose. Prints file, line and expression, then
  * aborts.

@@ -18,5 +18,5 @@ int main(void)
     if (extractor_run(&err) == 0)
         return EXIT_SUCCESS;
     fprintf(stderr, "vmrun-extractor: %s\n", err.text);
-    return EXIT_FAILURE;
+    return err_exit_code(&err);
 }

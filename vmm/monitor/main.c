@@ -37,8 +37,8 @@ int main(void)
     int result;
 
     if (ipc_receive(IPC_FD, &record, &err) != 1)
-        return EXIT_FAILURE;
+        return err_exit_code(&err);
     result = record.kind == IPC_PROBE ? monitor_probe(&err) : monitor_machine(&record, &err);
     /* Not return: destructors and stdio have nothing to do, and the VM goes with the process. */
-    _Exit(result < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+    _Exit(result < 0 ? err_exit_code(&err) : EXIT_SUCCESS);
 }

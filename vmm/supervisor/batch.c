@@ -2,10 +2,9 @@
 /* batch.c: see batch.h. */
 #include "supervisor/batch.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <sys/wait.h>
 
-#include "base/mem.h"
 #include "base/num.h"
 
 size_t batch_count(const struct batch *batch, enum batch_state state)
@@ -67,7 +66,7 @@ int batch_exit_code(const struct batch *batch)
     return 0;
 }
 
-char *batch_progress_text(const struct batch *batch)
+void batch_progress_text(const struct batch *batch, char text[BATCH_PROGRESS_BYTES])
 {
     static const char *const names[BATCH_STATES] = {[BATCH_WAITING] = "waiting",
         [BATCH_RUNNING] = "running",
@@ -76,17 +75,14 @@ char *batch_progress_text(const struct batch *batch)
         [BATCH_NOT_STARTED] = "not started"};
     static const enum batch_state order[BATCH_STATES] = {
         BATCH_OK, BATCH_FAILED, BATCH_RUNNING, BATCH_WAITING, BATCH_NOT_STARTED};
-    char *text = text_clone("", 0);
+    size_t used = 0;
 
+    text[0] = '\0';
     for (size_t i = 0; i < BATCH_STATES; i++) {
         size_t count = batch_count(batch, order[i]);
-        char *longer;
 
-        if (count == 0)
-            continue;
-        longer = text_format("%s%s%zu %s", text, text[0] ? ", " : "", count, names[order[i]]);
-        free(text);
-        text = longer;
+        if (count > 0 && used < BATCH_PROGRESS_BYTES)
+            used += (size_t)snprintf(text + used, BATCH_PROGRESS_BYTES - used, "%s%zu %s",
+                used ? ", " : "", count, names[order[i]]);
     }
-    return text;
 }

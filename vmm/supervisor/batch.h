@@ -27,7 +27,7 @@ enum batch_state {
     BATCH_STATES,
 };
 
-enum { BATCH_LINE_BYTES = 2048 };
+enum { BATCH_LINE_BYTES = 2048, BATCH_PROGRESS_BYTES = 128 };
 
 struct batch_run {
     struct batch *batch;
@@ -90,8 +90,8 @@ void batch_cancel(struct batch *batch, int signal_number);
  */
 int batch_exit_code(const struct batch *batch);
 
-/* "3 ok, 1 failed, 2 running, 4 waiting"; what is 0 is left out. To be freed. */
-char *batch_progress_text(const struct batch *batch);
+/* "3 ok, 1 failed, 2 running, 4 waiting"; what is 0 is left out. */
+void batch_progress_text(const struct batch *batch, char text[BATCH_PROGRESS_BYTES]);
 
 /* Run all tasks of OPTIONS. Returns the exit code; ERRORS says why nothing was started. */
 int batch_main(const struct options *options, struct text_list *errors,

@@ -34,8 +34,9 @@
 
 static void batch_show_progress(const struct batch *batch)
 {
-    AUTO_FREE char *text = batch_progress_text(batch);
+    char text[BATCH_PROGRESS_BYTES];
 
+    batch_progress_text(batch, text);
     if (batch->progress)
         batch->progress(text);
 }
@@ -45,14 +46,12 @@ static void batch_say(const struct batch *batch, const char *format, ...)
 
 static void batch_say(const struct batch *batch, const char *format, ...)
 {
-    AUTO_FREE char *text = NULL;
+    char text[BATCH_LINE_BYTES + CONFIG_NAME_MAX_BYTES + 64];
     va_list args;
-    int length;
 
     va_start(args, format);
-    length = vasprintf(&text, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    must(length >= 0);
     if (batch->progress)
         batch->progress("");
     batch->say(text);
@@ -190,6 +189,10 @@ static int run_start_process(struct batch_run *run, struct err *err)
     if (fd_set_nonblocking(run->lines_fd, err) < 0)
         return -1;
     run_arguments(run, &arguments);
+    if (arguments.failed) {
+        text_list_free(&arguments);
+        return err_set(err, "cannot start vmrun: out of memory");
+    }
     run->pid = fork();
     if (run->pid == 0)
         run_become(arguments.items, write_end, parent);
@@ -337,6 +340,7 @@ static void run_prepare(
     run->lines = (struct loop_source){.fd = -1, .ready = lines_ready, .context = run};
     if (config_load(&config, run->config, &options->sets, errors) == 0) {
         run->name = text_clone(config.name, strlen(config.name));
+        errors->failed |= !run->name;
         run->need_bytes = run_memory_bytes(&config);
         if (config.stdin_kind == STDIN_INHERIT)
             text_list_addf(errors,
@@ -366,26 +370,27 @@ static void batch_check_names(const struct batch *batch, struct text_list *error
 
 static void batch_tell_end(const struct batch *batch)
 {
-    AUTO_FREE char *counts = batch_progress_text(batch);
-    AUTO_FREE char *summary = text_format("%zu runs: %s, in %.1f s", batch->count, counts,
-        (double)(clock_mono_ns() - batch->began_ns) / (double)NS_PER_S);
+    char counts[BATCH_PROGRESS_BYTES], line[BATCH_PROGRESS_BYTES + 128];
 
     if (batch->progress)
         batch->progress("");
     if (batch->options->quiet)
         return;
     for (size_t i = 0; i < batch->count; i++) {
-        AUTO_FREE char *line = NULL;
+        const struct batch_run *run = &batch->runs[i];
 
-        if (batch->runs[i].state == BATCH_FAILED)
-            line =
-                text_format("failed: %s: exit code %d", batch->runs[i].name, batch->runs[i].code);
-        else if (batch->runs[i].state == BATCH_NOT_STARTED)
-            line = text_format("not started: %s", batch->runs[i].name);
-        if (line)
-            batch->say(line);
+        if (run->state == BATCH_FAILED)
+            snprintf(line, sizeof(line), "failed: %s: exit code %d", run->name, run->code);
+        else if (run->state == BATCH_NOT_STARTED)
+            snprintf(line, sizeof(line), "not started: %s", run->name);
+        else
+            continue;
+        batch->say(line);
     }
-    batch->say(summary);
+    batch_progress_text(batch, counts);
+    snprintf(line, sizeof(line), "%zu runs: %s, in %.1f s", batch->count, counts,
+        (double)(clock_mono_ns() - batch->began_ns) / (double)NS_PER_S);
+    batch->say(line);
 }
 
 static int batch_loop(struct batch *batch, struct err *err)
@@ -421,7 +426,10 @@ int batch_main(const struct options *options, struct text_list *errors,
     struct err err = ERR_INIT;
     int code = VERDICT_EXIT_VMRUN;
 
-    must(batch.runs != NULL);
+    if (!batch.runs) {
+        errors->failed = true;
+        return code;
+    }
     batch.signals = (struct loop_source){.fd = -1, .ready = signal_ready, .context = &batch};
     batch.tick = (struct loop_timer){.expired = tick, .context = &batch};
     host_memory_read("", &memory, &err);
@@ -430,9 +438,9 @@ int batch_main(const struct options *options, struct text_list *errors,
         batch.runs[i].config = options->configs.items[i];
         run_prepare(&batch.runs[i], &memory, errors);
     }
-    if (errors->count == 0)
+    if (errors->count == 0 && !errors->failed)
         batch_check_names(&batch, errors);
-    if (errors->count == 0) {
+    if (errors->count == 0 && !errors->failed) {
         err = (struct err)ERR_INIT;
         if (batch_loop(&batch, &err) < 0) {
             text_list_add(errors, err.text);

@@ -80,12 +80,31 @@ static void unknown_key(
             near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-/* Keep what was written, for --check. A key that is given again is replaced. */
-static void config_note(
+/* What SETTING holds becomes a copy of ITEM; without memory it stays as it is. */
+static bool setting_replace(struct config_setting *setting, const struct config_item *item)
+{
+    AUTO_FREE char *key = text_clone(item->key, strlen(item->key));
+    AUTO_FREE char *value = text_clone(item->value, strlen(item->value));
+    AUTO_FREE char *where = text_clone(item->where, strlen(item->where));
+
+    if (!key || !value || !where)
+        return false;
+    free(setting->key);
+    free(setting->value);
+    free(setting->where);
+    setting->key = take(&key);
+    setting->value = take(&value);
+    setting->where = take(&where);
+    return true;
+}
+
+/*
+ * Keep what was written, for --check. A key that is given again is replaced. False without memory.
+ */
+static bool config_note(
     struct config *config, const struct config_key *row, const struct config_item *item)
 {
     size_t number = (size_t)(row - config_keys), at = 0;
-    struct config_setting *setting;
 
     while (at < config->setting_count &&
            (config->settings[at].row != number || strcmp(config->settings[at].key, item->key) != 0))
@@ -93,17 +112,16 @@ static void config_note(
     if (at == config->setting_count) {
         void *grown = reallocarray(config->settings, at + 1, sizeof(*config->settings));
 
-        must(grown != NULL);
+        if (!grown)
+            return false;
         config->settings = grown;
-        config->settings[config->setting_count++] = (struct config_setting){.row = number};
+        config->settings[at] = (struct config_setting){.row = number};
     }
-    setting = &config->settings[at];
-    free(setting->key);
-    free(setting->value);
-    free(setting->where);
-    setting->key = text_clone(item->key, strlen(item->key));
-    setting->value = text_clone(item->value, strlen(item->value));
-    setting->where = text_clone(item->where, strlen(item->where));
+    if (!setting_replace(&config->settings[at], item))
+        return false;
+    if (at == config->setting_count)
+        config->setting_count++;
+    return true;
 }
 
 /* One assignment through the table. */
@@ -129,8 +147,12 @@ static void config_assign(struct config *config, const char *section,
     }
     free(*where);
     *where = text_clone(item->where, strlen(item->where));
+    if (!*where) {
+        problems->failed = true;
+        return;
+    }
     if (row->parse(config, row, item, &err) == 0) {
-        config_note(config, row, item);
+        problems->failed |= !config_note(config, row, item);
         return;
     }
     text_escape(shown, sizeof(shown), item->value, strlen(item->value));
@@ -145,7 +167,8 @@ static void pair_seen(
     AUTO_FREE char *where = text_format("%s:%u", reading->config->path, line);
     struct config_item item = {.key = key, .value = value, .where = where};
 
-    if (!reading->skip)
+    reading->problems->failed |= !where;
+    if (where && !reading->skip)
         config_assign(reading->config, section, &item, reading->problems);
 }
 
@@ -160,10 +183,13 @@ static void problem_seen(void *context, unsigned line, const char *text)
 static void config_set(struct config *config, const char *set, struct text_list *problems)
 {
     AUTO_FREE char *section = text_clone(set, strlen(set));
-    char *dot = strchr(section, '.');
+    char *dot = section ? strchr(section, '.') : NULL;
     char *equals = dot ? strchr(dot, '=') : NULL;
     struct config_item item = {.where = "--set", .replaces = true};
 
+    problems->failed |= !section;
+    if (!section)
+        return;
     if (!equals || dot == section || equals == dot + 1) {
         text_list_addf(problems, "--set %s: write it as section.key=value", set);
         return;
@@ -186,7 +212,7 @@ static void config_fill_defaults(struct config *config, struct text_list *proble
         if (row->parse(config, row, &item, &err) < 0)
             text_list_addf(problems, "default of [%s] %s: %s", row->section, row->key, err.text);
         else
-            config_note(config, row, &item);
+            problems->failed |= !config_note(config, row, &item);
     }
 }
 
@@ -210,14 +236,19 @@ int config_parse(struct config *config, const char *path, const char *bytes, siz
     memset(config, 0, sizeof(*config));
     config->path = text_clone(path, strlen(path));
     config->directory = directory_of(path);
+    if (!config->path || !config->directory) {
+        problems->failed = true;
+        return -1;
+    }
     digest_memory(config->sha256, bytes, size);
-    ini_file_read(bytes, size, &sink);
+    if (ini_file_read(bytes, size, &sink) < 0 || reading.sections.failed)
+        problems->failed = true;
     text_list_free(&reading.sections);
     for (size_t i = 0; i < sets->count; i++)
         config_set(config, sets->items[i], problems);
     config_fill_defaults(config, problems);
     config_check(config, problems);
-    return problems->count == before ? 0 : -1;
+    return problems->count == before && !problems->failed ? 0 : -1;
 }
 
 /* The whole file; at most INI_FILE_MAX_BYTES. */
@@ -233,7 +264,8 @@ static int config_read_file(const char *path, char **bytes, size_t *size, struct
     if (!S_ISREG(status.st_mode))
         return err_set(err, "%s: the task file is not a regular file", path);
     buffer = malloc(INI_FILE_MAX_BYTES + 1);
-    must(buffer != NULL);
+    if (!buffer)
+        return err_sys(err, "%s: cannot read the task file", path);
     count = fd_read_all(fd, buffer, INI_FILE_MAX_BYTES + 1);
     if (count < 0)
         return err_sys(err, "%s: cannot read the task file", path);
@@ -306,13 +338,11 @@ int config_err(const struct config *config, struct err *err, const char *section
     const char *format, ...)
 {
     const char *where = config_where(config, section, key);
-    AUTO_FREE char *message = NULL;
+    char message[ERR_TEXT_BYTES]; /* not straight into ERR: an argument may be its old text */
     va_list args;
-    int length;
 
     va_start(args, format);
-    length = vasprintf(&message, format, args);
+    vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    must(length >= 0);
     return err_set(err, "%s: [%s] %s: %s", where ? where : config->path, section, key, message);
 }

@@ -42,8 +42,7 @@ static int split_command(struct config *config, struct err *err)
             return err_set(err, "it is empty");
         text_list_add(&config->argv, CONFIG_SHELL);
         text_list_add(&config->argv, "-c");
-        text_list_add(&config->argv, config->command);
-        return 0;
+        return text_list_keep(&config->argv, config->command, err);
     }
     if (value_words(config->command, &config->argv, err) < 0)
         return -1;

@@ -22,10 +22,15 @@ static void *config_field(struct config *config, const struct config_key *row)
     return (char *)config + row->offset;
 }
 
-static void store_text(char **field, const char *text)
+static int store_text(char **field, const char *text, struct err *err)
 {
+    char *copy = text_clone(text, strlen(text));
+
+    if (!copy)
+        return err_set(err, "out of memory");
     free(*field);
-    *field = text_clone(text, strlen(text));
+    *field = copy;
+    return 0;
 }
 
 static int parse_size(struct config *config, const struct config_key *row,
@@ -100,7 +105,8 @@ static int parse_path(struct config *config, const struct config_key *row,
     if (item->value[0] == '\0')
         return err_set(err, "it is empty; it must be a path on this machine");
     memcpy(&field, config_field(config, row), sizeof(field));
-    store_text(&field, item->value);
+    if (store_text(&field, item->value, err) < 0)
+        return -1;
     memcpy(config_field(config, row), &field, sizeof(field));
     return 0;
 }
@@ -123,8 +129,7 @@ static int parse_name(struct config *config, const struct config_key *row,
     if (!is_name(item->value, "._-"))
         return err_set(err, "it must be 1 to 63 of A-Z a-z 0-9 . _ -, beginning with a letter or "
                             "digit");
-    store_text(&config->name, item->value);
-    return 0;
+    return store_text(&config->name, item->value, err);
 }
 
 static int parse_hostname(struct config *config, const struct config_key *row,
@@ -134,8 +139,7 @@ static int parse_hostname(struct config *config, const struct config_key *row,
     if (!is_name(item->value, "-"))
         return err_set(
             err, "it must be 1 to 63 of A-Z a-z 0-9 -, beginning with a letter or digit");
-    store_text(&config->hostname, item->value);
-    return 0;
+    return store_text(&config->hostname, item->value, err);
 }
 
 static int check_argument(const char *text, struct err *err)
@@ -152,8 +156,8 @@ static int parse_command(struct config *config, const struct config_key *row,
     if (config->argv.count > 0 && !item->replaces)
         return err_set(err, "there is argv.0 already; use one or the other");
     text_list_free(&config->argv);
-    store_text(&config->command, item->value); /* split once it is known whether a shell does it */
-    return 0;
+    /* Split once it is known whether a shell does it. */
+    return store_text(&config->command, item->value, err);
 }
 
 /* argv.0 is the program. The numbers count up with the lines, so that none is missing. */
@@ -169,8 +173,7 @@ static int parse_argv(struct config *config, const struct config_key *row,
     if (index == 0 && item->value[0] == '\0')
         return err_set(err, "argv.0, the program, is empty");
     if (index < config->argv.count && item->replaces) {
-        store_text(&config->argv.items[index], item->value);
-        return 0;
+        return store_text(&config->argv.items[index], item->value, err);
     }
     if (config->command || (index == 0 && config->argv.count > 0))
         return err_set(err, "there is a command already; use one or the other");
@@ -180,8 +183,7 @@ static int parse_argv(struct config *config, const struct config_key *row,
     if (index >= JOB_ARGS_MAX)
         return err_set(err, "there are more than %d arguments", JOB_ARGS_MAX);
     (void)row;
-    text_list_add(&config->argv, item->value);
-    return 0;
+    return text_list_keep(&config->argv, item->value, err);
 }
 
 static int parse_workdir(struct config *config, const struct config_key *row,
@@ -190,8 +192,7 @@ static int parse_workdir(struct config *config, const struct config_key *row,
     (void)row;
     if (value_guest_path(item->value, err) < 0)
         return -1;
-    store_text(&config->workdir, item->value);
-    return 0;
+    return store_text(&config->workdir, item->value, err);
 }
 
 static int parse_user(struct config *config, const struct config_key *row,
@@ -211,6 +212,8 @@ static int parse_user(struct config *config, const struct config_key *row,
     }
     if (colon)
         uid_text = text_clone(item->value, (size_t)(colon - item->value));
+    if (colon && !uid_text)
+        return err_set(err, "out of memory");
     if (!colon || value_count(uid_text, &config->uid, err) < 0 ||
         value_count(colon + 1, &config->gid, err) < 0 || config->uid < 1 || config->uid > 65534 ||
         config->gid < 1 || config->gid > 65534)
@@ -231,7 +234,7 @@ static int parse_stdin(struct config *config, const struct config_key *row,
     else
         return err_set(err, "it must be none, inherit, or file:PATH");
     if (config->stdin_kind == STDIN_FILE)
-        store_text(&config->stdin_path, item->value + 5);
+        return store_text(&config->stdin_path, item->value + 5, err);
     return 0;
 }
 
@@ -242,6 +245,8 @@ static int parse_env(struct config *config, const struct config_key *row,
     AUTO_FREE char *pair = text_format("%s=%s", item->key, item->value);
 
     (void)row;
+    if (!pair)
+        return err_set(err, "out of memory");
     for (size_t i = 0; i < length; i++) {
         if (!isalnum((unsigned char)item->key[i]) && item->key[i] != '_')
             length = 0;
@@ -256,13 +261,11 @@ static int parse_env(struct config *config, const struct config_key *row,
             continue;
         if (!item->replaces)
             return err_set(err, "the variable is set twice");
-        store_text(&config->env.items[i], pair);
-        return 0;
+        return store_text(&config->env.items[i], pair, err);
     }
     if (config->env.count >= JOB_ENVS_MAX - 16)
         return err_set(err, "there are too many variables");
-    text_list_add(&config->env, pair);
-    return 0;
+    return text_list_keep(&config->env, pair, err);
 }
 
 static int parse_image_sha256(struct config *config, const struct config_key *row,
@@ -304,7 +307,7 @@ static int parse_cpu_mask(struct config *config, const struct config_key *row,
 static int parse_input(struct config *config, const struct config_key *row,
     const struct config_item *item, struct err *err)
 {
-    AUTO_FREE char *destination = NULL;
+    AUTO_FREE char *destination = NULL, *source = NULL, *where = NULL;
 
     (void)row;
     if (value_task_path(item->key, &destination, err) < 0)
@@ -316,14 +319,16 @@ static int parse_input(struct config *config, const struct config_key *row,
             continue;
         if (!item->replaces)
             return err_set(err, "the destination is given twice");
-        store_text(&config->inputs[i].source, item->value);
-        return 0;
+        return store_text(&config->inputs[i].source, item->value, err);
     }
     if (config->input_count == CONFIG_INPUTS_MAX)
         return err_set(err, "more than %d inputs; use a directory", CONFIG_INPUTS_MAX);
-    config->inputs[config->input_count++] = (struct config_input){.destination = take(&destination),
-        .source = text_clone(item->value, strlen(item->value)),
-        .where = text_clone(item->where, strlen(item->where))};
+    source = text_clone(item->value, strlen(item->value));
+    where = text_clone(item->where, strlen(item->where));
+    if (!source || !where)
+        return err_set(err, "out of memory");
+    config->inputs[config->input_count++] = (struct config_input){
+        .destination = take(&destination), .source = take(&source), .where = take(&where)};
     return 0;
 }
 
@@ -346,7 +351,7 @@ static int parse_task_paths(struct config *config, const struct config_key *row,
         else if (text_list_has(field, clean))
             failed = err_set(err, "%s is listed twice", clean);
         else
-            text_list_add(field, clean);
+            failed = text_list_keep(field, clean, err);
     }
     text_list_free(&texts);
     return failed;

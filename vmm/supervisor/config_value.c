@@ -147,14 +147,15 @@ int value_words(const char *text, struct text_list *words, struct err *err)
 {
     AUTO_FREE char *word = text_clone(text, strlen(text));
 
+    if (!word)
+        return err_set(err, "out of memory");
     for (;;) {
         while (*text == ' ' || *text == '\t')
             text++;
         if (!*text)
             break;
-        if (take_word(&text, word, err) < 0)
+        if (take_word(&text, word, err) < 0 || text_list_keep(words, word, err) < 0)
             return -1;
-        text_list_add(words, word);
     }
     if (words->count == 0)
         return err_set(err, "it is empty");
@@ -176,8 +177,11 @@ int value_list(const char *text, struct text_list *items, struct err *err)
         if (end == text)
             return err_set(err, "an item of the list is empty");
         item = text_clone(text, (size_t)(end - text));
+        if (!item)
+            return err_set(err, "out of memory");
         text = strchr(end, ',');
-        text_list_add(items, item);
+        if (text_list_keep(items, item, err) < 0)
+            return -1;
         if (!more)
             break;
         text++;
@@ -192,6 +196,8 @@ int value_task_path(const char *text, char **clean, struct err *err)
     AUTO_FREE char *path = text_clone(text, strlen(text)); /* room for the clean one */
     size_t used = 0;
 
+    if (!path)
+        return err_set(err, "out of memory");
     if (text[0] == '/') {
         if (strncmp(text, "/task/", 6) != 0)
             return err_set(

@@ -16,6 +16,7 @@
 #include "supervisor/config.h"
 #include "supervisor/doctor_report.h"
 #include "supervisor/host.h"
+#include "supervisor/json_memory.h"
 #include "supervisor/plan_file.h"
 
 void report_add(struct report *report, enum report_grade grade, const char *subject,
@@ -92,13 +93,12 @@ static void check_guest_files(struct report *report, const char *directory)
     } files[] = {{"guest kernel", "kernel/vmlinux", plan_open_kernel},
         {"guest initramfs", "guest/initramfs.cpio", plan_open_initramfs},
         {"scratch template", "guest/scratch.ext4", plan_open_template}};
-    struct config *config = calloc(1, sizeof(*config));
+    static struct config config; /* too large for a small stack */
 
-    must(config != NULL);
-    config->disk_bytes = UINT64_MAX;
+    config.disk_bytes = UINT64_MAX;
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
         AUTO_FREE char *path = plan_installed_path(directory, files[i].path);
-        struct plan plan = {.config = config,
+        struct plan plan = {.config = &config,
             .kernel_path = path,
             .initramfs_path = path,
             .template_path = path,
@@ -115,7 +115,6 @@ static void check_guest_files(struct report *report, const char *directory)
         fd_close(&plan.initramfs_fd);
         fd_close(&plan.template_fd);
     }
-    free(config);
 }
 
 static const char *const grade_names[] = {"PASS", "CAUTION", "FAIL"};
@@ -130,11 +129,14 @@ static void print_lines(const struct report *report, FILE *out)
     }
 }
 
-static void print_json(const struct report *report, bool works, FILE *out)
+static int print_json(const struct report *report, bool works, FILE *out)
 {
-    json_t *root = json_object();
-    json_t *list = json_array();
+    json_t *root, *list;
 
+    json_memory_use();
+    json_memory_begin();
+    root = json_object();
+    list = json_array();
     for (size_t i = 0; i < report->count; i++) {
         const struct report_line *line = &report->lines[i];
         json_t *entry = json_pack("{s:s, s:s, s:s, s:s?}", "grade", grade_names[line->grade],
@@ -145,29 +147,36 @@ static void print_json(const struct report *report, bool works, FILE *out)
     json_object_set_new(root, "schema", json_string("vmrun.doctor/1"));
     json_object_set_new(root, "works", json_boolean(works));
     json_object_set_new(root, "checks", list);
-    json_dumpf(root, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    fputc('\n', out);
+    if (!json_memory_failed()) {
+        json_dumpf(root, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+        fputc('\n', out);
+    }
     json_decref(root);
+    return json_memory_failed() ? -1 : 0;
 }
 
-int doctor_run(bool json, bool quiet, FILE *out)
+int doctor_run(bool json, bool quiet, FILE *out, struct text_list *errors)
 {
-    struct report *report = calloc(1, sizeof(*report));
+    static struct report the_report; /* too large for a small stack */
+    struct report *report = &the_report;
     AUTO_FREE char *directory = plan_programs_directory();
-    AUTO_FD int programs_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    AUTO_FD int programs_fd = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     bool works = true;
 
-    must(report != NULL);
+    if (!directory) {
+        errors->failed = true;
+        return 1;
+    }
+    report->count = 0;
     check_kvm(report, programs_fd);
     check_programs(report, directory, programs_fd);
     check_guest_files(report, directory);
     doctor_check_host(report);
     for (size_t i = 0; i < report->count; i++)
         works = works && report->lines[i].grade != REPORT_FAIL;
-    if (json)
-        print_json(report, works, out);
-    else if (!quiet)
+    if (json && print_json(report, works, out) < 0)
+        errors->failed = true;
+    else if (!json && !quiet)
         print_lines(report, out);
-    free(report);
-    return works ? 0 : 1;
+    return works && !errors->failed ? 0 : 1;
 }

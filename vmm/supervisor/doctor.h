@@ -6,7 +6,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Print the report, unless QUIET, to OUT. Returns 0 when a real run will work, else 1. */
-int doctor_run(bool json, bool quiet, FILE *out);
+#include "supervisor/text_list.h"
+
+/*
+ * Print the report, unless QUIET, to OUT. Returns 0 when a real run will work, else 1. ERRORS is
+ * for what kept it from looking.
+ */
+int doctor_run(bool json, bool quiet, FILE *out, struct text_list *errors);
 
 #endif

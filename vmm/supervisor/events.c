@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "supervisor/event_guard.h"
+#include "supervisor/json_memory.h"
 #include "supervisor/result_parts.h"
 
-enum { PREFIX_BYTES = 128 };
+/* EVENT_BYTES: more than the longest, which has a path of 4096 bytes with each escaped. */
+enum { PREFIX_BYTES = 128, EVENT_BYTES = 64 * 1024 };
 
 void events_init(struct events *events, struct live *out, uint64_t began_ns)
 {
@@ -87,17 +88,23 @@ void events_feed(void *context, const uint8_t *bytes, size_t size)
 void events_tell(struct events *events, const char *name, json_t *detail)
 {
     json_t *line = json_object();
-    AUTO_FREE char *dumped = NULL;
-    AUTO_FREE char *text = NULL;
+    char text[EVENT_BYTES];
+    bool failed;
+    size_t size;
 
     put_text(line, "event", name);
     put(line, "time_ms", json_real((double)elapsed_us(events) / 1000.0));
     json_object_update(line, detail);
     json_decref(detail);
-    dumped = json_dumps(
-        line, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
-    must(dumped != NULL);
-    text = text_format("%s\n", dumped);
-    live_push_line(events->out, (const uint8_t *)text, strlen(text), true);
+    size = json_dumpb(line, text, sizeof(text) - 1,
+        JSON_COMPACT | JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
     json_decref(line);
+    failed = json_memory_failed();
+    json_memory_begin(); /* for the next one, whose DETAIL comes first */
+    if (failed || size == 0 || size >= sizeof(text)) {
+        events->out->dropped_lines++; /* the event "done" tells how many */
+        return;
+    }
+    text[size] = '\n';
+    live_push_line(events->out, (const uint8_t *)text, size + 1, true);
 }

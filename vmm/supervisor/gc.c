@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "supervisor/output_dir.h"
 #include "supervisor/remove_tree.h"
@@ -28,19 +27,20 @@
 /* Entries of a base that are looked at. */
 enum { BASE_ENTRIES_MAX = 100000 };
 
+/* Longest line that is told; what is shown in it is shorter. */
+enum { GC_LINE_BYTES = 1024 };
+
 static void gc_say(const struct gc_request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 static void gc_say(const struct gc_request *request, const char *format, ...)
 {
-    AUTO_FREE char *text = NULL;
+    char text[GC_LINE_BYTES];
     va_list args;
-    int length;
 
     va_start(args, format);
-    length = vasprintf(&text, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    must(length >= 0);
     request->say(text);
 }
 
@@ -63,15 +63,14 @@ static int gc_output(
     const struct gc_request *request, const struct run_dir *run, uint64_t *budget, struct err *err)
 {
     const char *run_id = run->name + strlen(RUN_PREFIX);
-    AUTO_FREE struct run_record *record = calloc(1, sizeof(*record));
+    struct run_record record = {0};
     char shown[256];
     AUTO_FD int fd = -1;
 
-    must(record != NULL);
-    if (!run_dir_read_record(run->fd, record))
+    if (!run_dir_read_record(run->fd, &record))
         return 0; /* it was killed before there was anything */
-    text_escape(shown, sizeof(shown), record->path, strlen(record->path));
-    fd = output_reopen(record);
+    text_escape(shown, sizeof(shown), record.path, strlen(record.path));
+    fd = output_reopen(&record);
     if (fd < 0) {
         if (request->verbose)
             gc_say(request, "%s: its output directory %s is gone, or is another one now", run->name,
@@ -167,6 +166,7 @@ uint64_t gc_base(
             text_list_add(&names, entry->d_name);
     }
     closedir(directory);
+    errors->failed |= names.failed;
     for (size_t i = 0; i < names.count; i++)
         removed += gc_entry(request, base_fd, names.items[i], errors);
     text_list_free(&names);
@@ -178,13 +178,14 @@ int gc_run(const struct gc_request *request, struct text_list *errors)
     uint64_t removed = 0;
 
     for (int i = 0; i < RUN_BASES; i++) {
-        AUTO_FREE char *path = run_base_path(i);
+        char path[RUN_BASE_BYTES];
+        bool there = run_base_path(i, path);
         struct err err = ERR_INIT;
-        AUTO_FD int fd = path ? run_base_open(path, false, &err) : -1;
+        AUTO_FD int fd = there ? run_base_open(path, false, &err) : -1;
 
         if (fd >= 0)
             removed += gc_base(request, fd, path, errors);
-        else if (path && err.errnum != ENOENT)
+        else if (there && err.errnum != ENOENT)
             text_list_add(errors, err.text);
     }
     if (removed == 0)
@@ -192,5 +193,5 @@ int gc_run(const struct gc_request *request, struct text_list *errors)
     else
         gc_say(request, "%llu run director%s %s", (unsigned long long)removed,
             removed == 1 ? "y" : "ies", request->dry_run ? "would be removed" : "removed");
-    return errors->count > 0 ? VERDICT_EXIT_VMRUN : 0;
+    return errors->count > 0 || errors->failed ? VERDICT_EXIT_VMRUN : 0;
 }

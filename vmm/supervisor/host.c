@@ -35,6 +35,8 @@ int host_open_kvm(struct err *err)
     if (fd < 0)
         return err_sys(err, "cannot open /dev/kvm (is kvm_intel or kvm_amd loaded?)");
     version = ioctl(fd, KVM_GET_API_VERSION, 0);
+    if (version < 0)
+        return err_sys(err, "/dev/kvm does not answer KVM_GET_API_VERSION");
     if (version != KVM_API_VERSION)
         return err_set(err,
             "/dev/kvm has API version %d, not %d: it is not Linux KVM; run vmrun on "
@@ -71,6 +73,8 @@ int host_probe(int programs_fd, int kvm_fd, struct ipc_probed *probed, struct er
     size_t count = 0;
     int failed;
 
+    if (null < 0)
+        return err_sys(err, "cannot open /dev/null");
     fds[count++] = (struct child_fd){kvm_fd, MONITOR_FD_KVM};
     for (int number = MONITOR_FD_KERNEL; number < MONITOR_FD_DISK; number++)
         fds[count++] = (struct child_fd){null, number};

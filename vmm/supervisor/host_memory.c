@@ -11,10 +11,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/mem.h"
 #include "base/num.h"
 
-enum { SMALL_FILE_BYTES = 16384 };
+enum { SMALL_FILE_BYTES = 16384, PATH_BYTES = 4096 };
 
 /* The names that both versions of cgroups have for the same three things. */
 struct cgroup_files {
@@ -46,6 +45,14 @@ static bool file_read(const char *path, char text[SMALL_FILE_BYTES])
     return true;
 }
 
+static bool file_read_in(const char *directory, const char *name, char text[SMALL_FILE_BYTES])
+{
+    char path[PATH_BYTES + 64]; /* a name is one of ours */
+
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    return file_read(path, text);
+}
+
 /* The number after KEY. */
 static bool text_number(const char *text, const char *key, uint64_t *value)
 {
@@ -63,17 +70,14 @@ static uint64_t minus(uint64_t from, uint64_t what)
 static void cgroup_apply(
     const char *directory, const struct cgroup_files *files, struct host_memory *memory)
 {
-    AUTO_FREE char *limit_path = text_format("%s/%s", directory, files->limit);
-    AUTO_FREE char *usage_path = text_format("%s/%s", directory, files->usage);
-    AUTO_FREE char *stat_path = text_format("%s/memory.stat", directory);
     uint64_t limit, usage, inactive = 0;
     char text[SMALL_FILE_BYTES];
 
-    if (!file_read(limit_path, text) || !text_number(text, "\n", &limit) ||
-        !file_read(usage_path, text) || !text_number(text, "\n", &usage))
+    if (!file_read_in(directory, files->limit, text) || !text_number(text, "\n", &limit) ||
+        !file_read_in(directory, files->usage, text) || !text_number(text, "\n", &usage))
         return;
     /* Page cache that nobody uses is dropped before the limit counts. */
-    if (file_read(stat_path, text))
+    if (file_read_in(directory, "memory.stat", text))
         text_number(text, files->inactive, &inactive);
     memory->total_bytes = u64_min(memory->total_bytes, limit);
     memory->available_bytes =
@@ -87,10 +91,12 @@ static void cgroup_apply_all(
     if (strstr(path, "/..")) /* outside of our cgroup namespace: its root is all that is seen */
         path[0] = '\0';
     for (;;) {
-        AUTO_FREE char *directory = text_format("%s%s%s", root, files->mount, path);
+        char directory[PATH_BYTES];
+        int length = snprintf(directory, sizeof(directory), "%s%s%s", root, files->mount, path);
         char *slash = strrchr(path, '/');
 
-        cgroup_apply(directory, files, memory);
+        if (length < PATH_BYTES) /* else the kernel would not take it either */
+            cgroup_apply(directory, files, memory);
         if (!slash)
             return;
         *slash = '\0';
@@ -100,10 +106,9 @@ static void cgroup_apply_all(
 /* Lines of /proc/self/cgroup: "0::/path" (v2), "7:memory:/path" (v1). */
 static void cgroups_apply(const char *root, struct host_memory *memory)
 {
-    AUTO_FREE char *path = text_format("%s/proc/self/cgroup", root);
     char text[SMALL_FILE_BYTES], *rest = NULL;
 
-    if (!file_read(path, text))
+    if (!file_read_in(root, "proc/self/cgroup", text))
         return;
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         char *controllers = strchr(line, ':');
@@ -121,15 +126,14 @@ static void cgroups_apply(const char *root, struct host_memory *memory)
 
 int host_memory_read(const char *root, struct host_memory *memory, struct err *err)
 {
-    AUTO_FREE char *path = text_format("%s/proc/meminfo", root);
     char text[SMALL_FILE_BYTES];
     uint64_t total_kib, available_kib;
 
-    if (!file_read(path, text))
-        return err_sys(err, "cannot read %s", path);
+    if (!file_read_in(root, "proc/meminfo", text))
+        return err_sys(err, "cannot read %s/proc/meminfo", root);
     if (!text_number(text, "\nMemTotal:", &total_kib) ||
         !text_number(text, "\nMemAvailable:", &available_kib))
-        return err_set(err, "%s: MemTotal or MemAvailable is missing", path);
+        return err_set(err, "%s/proc/meminfo: MemTotal or MemAvailable is missing", root);
     memory->total_bytes = total_kib * KIB;
     memory->available_bytes = available_kib * KIB;
     cgroups_apply(root, memory);

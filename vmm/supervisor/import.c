@@ -147,10 +147,13 @@ static int list_directory(int fd, struct text_list *names, struct err *err)
         return err_sys(err, "cannot open the directory");
     }
     while (errno = 0, (entry = readdir(directory))) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            text_list_add(names, entry->d_name);
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            text_list_keep(names, entry->d_name, err) < 0)
+            break;
     }
-    if (errno)
+    if (names->failed)
+        failed = -1;
+    else if (errno)
         failed = err_sys(err, "cannot read the directory");
     closedir(directory);
     if (names->count > 0)
@@ -177,7 +180,9 @@ static int pack_children(
         AUTO_FREE char *below = text_format("%s/%s", name, names.items[i]);
         AUTO_FD int child = (int)syscall(SYS_openat2, fd, names.items[i], &how, sizeof(how));
 
-        if (child < 0 && errno == ELOOP)
+        if (!below)
+            failed = err_set(err, "%s: out of memory", name);
+        else if (child < 0 && errno == ELOOP)
             failed = err_set(err,
                 "%s: it is a symbolic link; inputs must be regular files and "
                 "directories",
@@ -221,6 +226,8 @@ static int pack_parents(
         size_t length = (size_t)(slash - destination);
         AUTO_FREE char *parent = text_clone(destination, length);
 
+        if (!parent)
+            return err_set(err, "out of memory");
         if (strncmp(previous, destination, length + 1) == 0)
             continue;
         if (pack_named(packing, ARCHIVE_DIR, parent, 0755, 0, err) < 0)

@@ -170,7 +170,7 @@ static int take_pair(void *context, const char *section, const char *key, const 
     return 1;
 }
 
-void ini_file_read(const char *bytes, size_t size, const struct ini_sink *sink)
+int ini_file_read(const char *bytes, size_t size, const struct ini_sink *sink)
 {
     struct ini_reading reading = {.sink = sink, .next = bytes, .end = bytes + size};
 
@@ -188,5 +188,5 @@ void ini_file_read(const char *bytes, size_t size, const struct ini_sink *sink)
     ini_stop_on_first_error = false;
     /* Our reader refuses every line that inih could refuse; what is left is lack of memory. */
     int failed = ini_parse_stream(next_line, &reading, take_pair, &reading);
-    must(failed == 0);
+    return failed ? -1 : 0;
 }

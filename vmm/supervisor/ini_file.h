@@ -29,6 +29,6 @@ struct ini_sink {
 };
 
 /* Read the whole of BYTES; every problem is reported, not only the first. */
-void ini_file_read(const char *bytes, size_t size, const struct ini_sink *sink);
+int ini_file_read(const char *bytes, size_t size, const struct ini_sink *sink);
 
 #endif

@@ -77,7 +77,8 @@ int job_make(const struct config *config, struct err *err)
     AUTO_FD int fd = memfd_create("job", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     struct writer writer;
 
-    must(bytes != NULL);
+    if (!bytes)
+        return err_sys(err, "cannot write the job");
     writer = writer_make(bytes, WIRE_JOB_MAX_BYTES);
     if (fd < 0)
         return err_sys(err, "cannot create memory for the job");

@@ -12,11 +12,11 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/mem.h"
 #include "supervisor/batch.h"
 #include "supervisor/doctor.h"
 #include "supervisor/error_json.h"
 #include "supervisor/gc.h"
+#include "supervisor/json_memory.h"
 #include "supervisor/options.h"
 #include "supervisor/task.h"
 #include "supervisor/version.h"
@@ -56,6 +56,8 @@ static void say_errors(const struct text_list *errors, void (*tell)(const char *
 
     for (size_t i = 0; i < errors->count && i < ERRORS_SHOWN_MAX; i++)
         tell(errors->items[i]);
+    if (errors->failed)
+        tell("out of memory");
     if (errors->count <= ERRORS_SHOWN_MAX)
         return;
     snprintf(rest, sizeof(rest), "%zu more errors are not shown", errors->count - ERRORS_SHOWN_MAX);
@@ -64,9 +66,12 @@ static void say_errors(const struct text_list *errors, void (*tell)(const char *
 
 static void print_errors(const struct text_list *errors, const char *config, int code, bool events)
 {
-    AUTO_FREE char *text = error_json(errors, config, code, events);
+    AUTO_JSON_TEXT char *text = NULL;
 
-    fputs(text, stdout);
+    json_memory_use();
+    text = error_json(errors, config, code, events);
+    if (text)
+        puts(text);
 }
 
 static void say_nothing(const char *text)
@@ -94,7 +99,7 @@ static int run_command(const struct options *options, uint64_t began_ns, struct 
         puts("vmrun " VMRUN_VERSION);
         return 0;
     case COMMAND_DOCTOR:
-        return doctor_run(options->json, options->quiet, stdout);
+        return doctor_run(options->json, options->quiet, stdout, errors);
     case COMMAND_GC:
         return run_gc(options, errors);
     case COMMAND_RUN:
@@ -138,7 +143,7 @@ int main(int argc, char **argv)
         code = run_command(&options, began_ns, &errors);
     }
     say_errors(&errors, options.member ? say_to_parent : say);
-    if ((options.json || options.events) && errors.count > 0)
+    if ((options.json || options.events) && (errors.count > 0 || errors.failed))
         print_errors(&errors, options.config, code, options.events);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         say("stdout could not be written");

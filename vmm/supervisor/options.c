@@ -145,16 +145,14 @@ static int option_take(struct options *options, int code, char **argv, struct er
     case 'c':
         if (!options->config)
             options->config = optarg;
-        text_list_add(&options->configs, optarg);
-        return 0;
+        return text_list_keep(&options->configs, optarg, err);
     case 'o':
         if (options->output || optarg[0] == '\0')
             return err_set(err, "--output: give one directory");
         options->output = optarg;
         return 0;
     case 's':
-        text_list_add(&options->sets, optarg);
-        return 0;
+        return text_list_keep(&options->sets, optarg, err);
     case 'h':
         options->command = COMMAND_HELP;
         return 0;

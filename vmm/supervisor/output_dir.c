@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,9 +17,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/mem.h"
+#include "base/text.h"
 #include "supervisor/remove_tree.h"
-#include "supervisor/text_list.h"
 
 #define ARTIFACTS_NAME "artifacts"
 
@@ -31,7 +31,8 @@ void output_partial_name(char name[OUTPUT_PARTIAL_BYTES], int partial, const cha
     must(length < OUTPUT_PARTIAL_BYTES);
 }
 
-static int make_directories(char *path, struct err *err)
+/* *CREATED: the last of them was not there before. */
+static int make_directories(char *path, bool *created, struct err *err)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -39,21 +40,23 @@ static int make_directories(char *path, struct err *err)
             return err_sys(err, "cannot create the directory %s", path);
         *slash = '/';
     }
-    if (mkdir(path, 0777) < 0 && errno != EEXIST)
+    *created = mkdir(path, 0777) == 0;
+    if (!*created && errno != EEXIST)
         return err_sys(err, "cannot create the directory %s", path);
     return 0;
 }
 
-static bool is_empty(int fd)
+/* 1, 0, or -1 with errno. */
+static int is_empty(int fd)
 {
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = copy < 0 ? NULL : fdopendir(copy);
     const struct dirent *entry;
-    bool empty = directory != NULL;
+    int empty = 1;
 
     if (!directory) {
         fd_close(&copy);
-        return false;
+        return -1;
     }
     while (empty && (entry = readdir(directory)))
         empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
@@ -61,23 +64,41 @@ static bool is_empty(int fd)
     return empty;
 }
 
-int output_create(const char *path, struct err *err)
+/*
+ * Two runs may have found the same directory empty: the first to lock it has it. Where the file
+ * system cannot lock, creating the logs (O_EXCL) still lets only one of them go on.
+ */
+static int output_take(const char *path, struct err *err)
 {
-    AUTO_FREE char *parts = text_clone(path, strlen(path));
-    AUTO_FD int fd = -1;
+    AUTO_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int empty;
 
-    if (make_directories(parts, err) < 0)
-        return -1;
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_sys(err, "cannot open the output directory %s", path);
-    /*
-     * Two runs may have found the same directory empty: the first to lock it has it. Where the file
-     * system cannot lock, creating the logs (O_EXCL) still lets only one of them go on.
-     */
-    if ((flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) || !is_empty(fd))
+    empty = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK ? 0 : is_empty(fd);
+    if (empty < 0)
+        return err_sys(err, "cannot read the output directory %s", path);
+    if (!empty)
         return err_set(err, "output directory %s: another run has just taken it", path);
     return fd_take(&fd);
+}
+
+int output_create(const char *path, struct err *err)
+{
+    char parts[PATH_MAX];
+    bool created = false;
+    int fd;
+
+    if (!text_copy(parts, sizeof(parts), path)) {
+        errno = ENAMETOOLONG;
+        return err_sys(err, "cannot create the output directory");
+    }
+    if (make_directories(parts, &created, err) < 0)
+        return -1;
+    fd = output_take(path, err);
+    if (fd < 0 && created)
+        rmdir(path); /* it goes only while it is empty */
+    return fd;
 }
 
 int output_create_file(int output_fd, const char *name, struct err *err)

@@ -45,6 +45,11 @@ char *plan_installed_path(const char *programs, const char *path)
     return text_format("%.*s/%s", (int)(slash - programs), programs, path);
 }
 
+static int plan_no_memory(struct err *err)
+{
+    return err_set(err, "out of memory while the run was planned");
+}
+
 static void plan_name_run(struct plan *plan)
 {
     uint8_t random[4] = {0};
@@ -69,9 +74,9 @@ static int plan_name_output(struct plan *plan, const struct plan_request *reques
 
     if (request->output) {
         plan->output = text_clone(request->output, strlen(request->output));
-        return 0;
+        return plan->output ? 0 : plan_no_memory(err);
     }
-    for (const char *at = config->output; *at;) {
+    for (const char *at = config->output; out && *at;) {
         size_t length = strcspn(at, "{");
         const char *with = "";
         char *longer;
@@ -92,8 +97,8 @@ static int plan_name_output(struct plan *plan, const struct plan_request *reques
         if (*at)
             at = strchr(at, '}') + 1;
     }
-    plan->output = config_path(config, out);
-    return 0;
+    plan->output = out ? config_path(config, out) : NULL;
+    return plan->output ? 0 : plan_no_memory(err);
 }
 
 /* The output directory must not exist, or be an empty directory. */
@@ -127,6 +132,8 @@ static int plan_open_disk_directory(struct plan *plan, struct err *err)
 
     if (config->disk_directory) {
         path = config_path(config, config->disk_directory);
+        if (!path)
+            return plan_no_memory(err);
         plan->disk_dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (plan->disk_dir_fd < 0)
             return config_err(config, err, "machine", "workdir",
@@ -134,6 +141,8 @@ static int plan_open_disk_directory(struct plan *plan, struct err *err)
         return plan_check_disk_directory(plan, path, err);
     }
     path = text_clone(plan->output, strlen(plan->output));
+    if (!path)
+        return plan_no_memory(err);
     while ((plan->disk_dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
         char *slash = strrchr(path, '/');
 
@@ -154,10 +163,12 @@ static int plan_open_inputs(struct plan *plan, struct err *err)
     for (size_t i = 0; i < config->input_count; i++) {
         const struct config_input *input = &config->inputs[i];
         AUTO_FREE char *path = config_path(config, input->source);
-        int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        int fd = path ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
         struct stat status;
 
         plan->input_fds[i] = fd;
+        if (!path)
+            return plan_no_memory(err);
         if (fd < 0 && errno == ELOOP)
             return err_set(err, "%s: [input] %s: %s: it is a symbolic link; name the file itself",
                 input->where, input->destination, path);
@@ -199,6 +210,8 @@ static int plan_open_guest(struct plan *plan, const char *programs, struct err *
                                ? config_path(config, config->initramfs)
                                : plan_installed_path(programs, "guest/initramfs.cpio");
     plan->template_path = plan_installed_path(programs, "guest/scratch.ext4");
+    if (!plan->kernel_path || !plan->initramfs_path || !plan->template_path)
+        return plan_no_memory(err);
     if (plan_open_kernel(plan, err) < 0 || plan_open_initramfs(plan, err) < 0)
         return -1;
     return plan_open_template(plan, err);
@@ -208,6 +221,7 @@ int plan_make(struct plan *plan, const struct config *config, const struct plan_
     struct err *err)
 {
     AUTO_FREE char *programs = plan_programs_directory();
+    bool fits;
 
     *plan = (struct plan){.config = config,
         .console = request->console,
@@ -221,8 +235,11 @@ int plan_make(struct plan *plan, const struct config *config, const struct plan_
         .disk_dir_fd = -1};
     for (size_t i = 0; i < CONFIG_INPUTS_MAX; i++)
         plan->input_fds[i] = -1;
+    if (!programs)
+        return plan_no_memory(err);
     plan_name_run(plan);
-    must(text_copy(plan->cmdline, sizeof(plan->cmdline), host_kernel_cmdline(request->console)));
+    fits = text_copy(plan->cmdline, sizeof(plan->cmdline), host_kernel_cmdline(request->console));
+    must(fits);
     if (plan_name_output(plan, request, err) < 0 || plan_check_output(plan, err) < 0 ||
         plan_open_disk_directory(plan, err) < 0 || plan_open_inputs(plan, err) < 0 ||
         plan_open_image(plan, err) < 0 || plan_open_stdin(plan, err) < 0 ||

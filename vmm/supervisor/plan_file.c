@@ -23,13 +23,16 @@ enum {
     SQUASHFS_MAGIC_LE = 0x73717368,
 };
 
-/* Open a regular file for reading and read its first HEAD_SIZE bytes, zeroes beyond its end. */
+/* Open a regular file (NULL: no memory for its path) for reading and read its first HEAD_SIZE
+ * bytes, zeroes beyond its end. */
 static int open_regular(
     const char *path, void *head, size_t head_size, struct file_stamp *stamp, struct err *err)
 {
-    AUTO_FD int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    AUTO_FD int fd = path ? open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
     struct stat status;
 
+    if (!path)
+        return err_set(err, "out of memory");
     if (fd < 0 || fstat(fd, &status) < 0)
         return err_sys(err, "%s: cannot open it", path);
     if (!S_ISREG(status.st_mode))
@@ -75,11 +78,8 @@ int plan_open_image(struct plan *plan, struct err *err)
     const char *problem;
 
     plan->image_fd = open_regular(path, head, sizeof(head), &plan->image_stamp, err);
-    if (plan->image_fd < 0) {
-        AUTO_FREE char *said = text_clone(err->text, strlen(err->text));
-
-        return config_err(config, err, "image", "path", "%s", said);
-    }
+    if (plan->image_fd < 0)
+        return config_err(config, err, "image", "path", "%s", err->text);
     problem = image_problem(head, plan->image_stamp.size);
     if (problem)
         return config_err(config, err, "image", "path", "%s: %s", path, problem);
@@ -104,13 +104,13 @@ int plan_open_image(struct plan *plan, struct err *err)
  */
 static int guest_file_err(const struct plan *plan, struct err *err, const char *key)
 {
-    AUTO_FREE char *said = text_clone(err->text, strlen(err->text));
+    struct err said = *err;
 
     if (!key)
-        return err_set(err, "%s; build it with make", said);
+        return err_set(err, "%s; build it with make", said.text);
     if (config_where(plan->config, "machine", key))
-        return config_err(plan->config, err, "machine", key, "%s", said);
-    return err_set(err, "%s; build it with make, or name another in [machine] %s", said, key);
+        return config_err(plan->config, err, "machine", key, "%s", said.text);
+    return err_set(err, "%s; build it with make, or name another in [machine] %s", said.text, key);
 }
 
 int plan_open_kernel(struct plan *plan, struct err *err)
@@ -165,11 +165,8 @@ int plan_open_stdin(struct plan *plan, struct err *err)
         return 0;
     path = config_path(config, config->stdin_path);
     plan->stdin_fd = open_regular(path, head, sizeof(head), &stamp, err);
-    if (plan->stdin_fd < 0) {
-        AUTO_FREE char *said = text_clone(err->text, strlen(err->text));
-
-        return config_err(config, err, "task", "stdin", "%s", said);
-    }
+    if (plan->stdin_fd < 0)
+        return config_err(config, err, "task", "stdin", "%s", err->text);
     return 0;
 }
 

@@ -48,6 +48,7 @@ static int removal_push(struct removal *removal, int parent_fd, const char *name
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV};
     struct level *level;
     AUTO_FD int fd = -1;
+    bool fits;
 
     if (removal->depth == REMOVE_DEPTH_MAX) {
         errno = ELOOP;
@@ -58,7 +59,8 @@ static int removal_push(struct removal *removal, int parent_fd, const char *name
         return removal_err(name, err);
     level = &removal->levels[removal->depth];
     level->changed = false;
-    must(text_copy(level->name, sizeof(level->name), name));
+    fits = text_copy(level->name, sizeof(level->name), name);
+    must(fits);
     level->directory = fdopendir(fd);
     if (!level->directory)
         return removal_err(name, err);
@@ -112,7 +114,8 @@ int remove_content(int fd, const char *keep, uint64_t *budget, struct err *err)
     AUTO_FREE struct removal *removal = calloc(1, sizeof(*removal));
     int failed;
 
-    must(removal != NULL);
+    if (!removal)
+        return err_sys(err, "cannot remove a directory");
     removal->keep = keep;
     removal->budget = budget;
     failed = removal_push(removal, fd, ".", err);

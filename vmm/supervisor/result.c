@@ -16,8 +16,8 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/mem.h"
 #include "base/num.h"
+#include "supervisor/json_memory.h"
 #include "supervisor/output_dir.h"
 #include "supervisor/result_parts.h"
 #include "supervisor/version.h"
@@ -159,10 +159,11 @@ static json_t *versions(const struct outcome *outcome)
 char *result_text(
     const struct plan *plan, const struct outcome *outcome, const struct verdict *verdict)
 {
-    json_t *root = json_object();
-    AUTO_FREE char *dumped = NULL;
-    char *text;
+    json_t *root;
+    char *text = NULL;
 
+    json_memory_begin();
+    root = json_object();
     put_text(root, "schema", "vmrun.result/1");
     put_text(root, "run_id", plan->run_id);
     put_text(root, "task", plan->config->name);
@@ -177,9 +178,8 @@ char *result_text(
     put(root, "controls_active", result_controls(outcome));
     put(root, "digests", digests(plan, outcome));
     put(root, "versions", versions(outcome));
-    dumped = json_dumps(root, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
-    must(dumped != NULL);
-    text = text_format("%s\n", dumped);
+    if (!json_memory_failed())
+        text = json_dumps(root, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
     json_decref(root);
     return text;
 }
@@ -201,17 +201,31 @@ int result_reserve(int output_fd, const char *run_id, struct err *err)
     return fd_take(&fd);
 }
 
+static int result_fill(int fd, const char *text, struct err *err)
+{
+    size_t size = text ? strlen(text) : 0;
+
+    if (!text)
+        return err_set(err, "cannot write result.json: out of memory");
+    if (fd_pwrite_all(fd, text, size, 0) < 0 || fd_pwrite_all(fd, "\n", 1, size) < 0 ||
+        ftruncate(fd, (off_t)size + 1) < 0 || fsync(fd) < 0)
+        return err_sys(err, "cannot write result.json");
+    return 0;
+}
+
 int result_write(
     int output_fd, int result_fd, const char *run_id, const char *text, struct err *err)
 {
     char partial[OUTPUT_PARTIAL_BYTES];
-    size_t size = strlen(text);
 
-    if (fd_pwrite_all(result_fd, text, size, 0) < 0 || ftruncate(result_fd, (off_t)size) < 0 ||
-        fsync(result_fd) < 0)
-        return err_sys(err, "cannot write result.json");
     output_partial_name(partial, OUTPUT_PARTIAL_RESULT, run_id);
-    if (renameat(output_fd, partial, output_fd, "result.json") < 0 || fsync(output_fd) < 0)
-        return err_sys(err, "cannot publish result.json");
-    return 0;
+    if (result_fill(result_fd, text, err) == 0) {
+        if (renameat(output_fd, partial, output_fd, "result.json") == 0)
+            return fsync(output_fd) == 0
+                       ? 0
+                       : err_sys(err, "cannot publish result.json for good"); /* it is there now */
+        err_sys(err, "cannot publish result.json");
+    }
+    unlinkat(output_fd, partial, 0);
+    return -1;
 }

@@ -14,7 +14,8 @@
 #include "supervisor/plan.h"
 #include "supervisor/verdict.h"
 
-/* The text of result.json, with a newline at its end; to be freed. */
+/* The text of result.json but for the newline at its end; for json_memory_free(). NULL: no memory.
+ */
 char *result_text(
     const struct plan *plan, const struct outcome *outcome, const struct verdict *verdict);
 
@@ -24,7 +25,10 @@ char *result_text(
  */
 int result_reserve(int output_fd, const char *run_id, struct err *err);
 
-/* Write TEXT into it, fsync, and make it result.json by rename; fsync of the directory. */
+/*
+ * Write TEXT (NULL: there was no memory for it) and a newline into it, fsync, and make it
+ * result.json by rename; fsync of the directory. On an error the temporary file is gone.
+ */
 int result_write(
     int output_fd, int result_fd, const char *run_id, const char *text, struct err *err);
 

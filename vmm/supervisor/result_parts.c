@@ -7,16 +7,14 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "supervisor/text_list.h"
+
+#define BASE64_BYTES(size) (4 * ((size) / 3 + 1) + 1)
 
 void put(json_t *object, const char *key, json_t *value)
 {
-    int failed = json_object_set_new(object, key, value);
-
-    must(failed == 0);
+    (void)json_object_set_new(object, key, value); /* json_memory_failed() tells */
 }
 
 void put_text(json_t *object, const char *key, const char *text)
@@ -60,16 +58,14 @@ static bool is_clean(const uint8_t *bytes, size_t size)
 
 void put_bytes(json_t *object, const char *key, const void *bytes, size_t size)
 {
-    AUTO_FREE char *name = NULL;
-    AUTO_FREE char *encoded = NULL;
+    char encoded[BASE64_BYTES(PUT_BYTES_MAX)], name[64];
 
     if (is_clean(bytes, size)) {
         put(object, key, json_stringn(bytes, size));
         return;
     }
-    name = text_format("%s_base64", key);
-    encoded = malloc(4 * (size / 3 + 1) + 1);
-    must(encoded != NULL);
+    must(size <= PUT_BYTES_MAX);
+    snprintf(name, sizeof(name), "%s_base64", key);
     EVP_EncodeBlock((unsigned char *)encoded, bytes, (int)size);
     put(object, name, json_string(encoded));
 }

@@ -9,12 +9,17 @@
 #include "supervisor/outcome.h"
 #include "supervisor/verdict.h"
 
-/* Each takes over VALUE; lack of memory ends the process. */
+/*
+ * Each takes over VALUE. Nothing here fails: without memory something is missing from the object,
+ * and json_memory_failed() says so.
+ */
 void put(json_t *object, const char *key, json_t *value);
 /* TEXT is ours; NULL becomes null. */
 void put_text(json_t *object, const char *key, const char *text);
 void put_number(json_t *object, const char *key, uint64_t value);
 void put_digest(json_t *object, const char *key, const uint8_t digest[IPC_DIGEST_BYTES]);
+/* Of put_bytes(). */
+enum { PUT_BYTES_MAX = IPC_NAME_MAX_BYTES };
 /* Hostile bytes: as they are when they are printable UTF-8, else KEY_base64. */
 void put_bytes(json_t *object, const char *key, const void *bytes, size_t size);
 

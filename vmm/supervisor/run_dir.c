@@ -20,7 +20,6 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "supervisor/remove_tree.h"
-#include "supervisor/text_list.h"
 
 /* A gc that holds a directory of ours for a moment lets go of it soon: wait 1 ms, this often. */
 enum { CREATE_ATTEMPTS_MAX = 1000 };
@@ -35,18 +34,20 @@ static bool is_private_directory(const struct stat *status)
 
 /* ---- the base -------------------------------------------------------------------------------- */
 
-char *run_base_path(int i)
+bool run_base_path(int i, char path[RUN_BASE_BYTES])
 {
     const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
     struct stat status;
 
-    if (i == 1)
-        return text_format("/tmp/vmrun-%u", (unsigned)geteuid());
+    if (i == 1) {
+        snprintf(path, RUN_BASE_BYTES, "/tmp/vmrun-%u", (unsigned)geteuid());
+        return true;
+    }
     /* After sudo it is often somebody else's. */
     if (!runtime || runtime[0] != '/' || stat(runtime, &status) < 0 ||
         !is_private_directory(&status))
-        return NULL;
-    return text_format("%s/vmrun", runtime);
+        return false;
+    return snprintf(path, RUN_BASE_BYTES, "%s/vmrun", runtime) < RUN_BASE_BYTES;
 }
 
 int run_base_open(const char *path, bool create, struct err *err)
@@ -124,6 +125,30 @@ static enum run_claim run_dir_lock(struct run_dir *run, int kind)
                : RUN_GONE;
 }
 
+/* Make run->name and lock it. RUN_GONE and RUN_IN_USE: a gc was faster, try again. */
+static enum run_claim run_dir_try(struct run_dir *run, bool again)
+{
+    enum run_claim claim;
+    int error;
+
+    /* Later it may be the one of the attempt before. */
+    if (mkdirat(run->base_fd, run->name, 0700) < 0 && (errno != EEXIST || !again))
+        return RUN_ERROR;
+    claim = run_dir_lock(run, LOCK_SH);
+    if (claim == RUN_CLAIMED)
+        return claim;
+    error = errno;
+    /* Made, but of no use: nobody else would remove it before the next gc. */
+    if (claim == RUN_ERROR) {
+        unlinkat(run->fd, RUN_LOCK_FILE, 0);
+        unlinkat(run->base_fd, run->name, AT_REMOVEDIR);
+    }
+    fd_close(&run->fd);
+    fd_close(&run->lock_fd);
+    errno = claim == RUN_ERROR ? error : EBUSY;
+    return claim;
+}
+
 int run_dir_create_in(struct run_dir *run, int base_fd, const char *run_id, struct err *err)
 {
     struct timespec moment = {.tv_nsec = 1000000};
@@ -134,20 +159,13 @@ int run_dir_create_in(struct run_dir *run, int base_fd, const char *run_id, stru
     length = snprintf(run->name, sizeof(run->name), RUN_PREFIX "%s", run_id);
     must(length < (int)sizeof(run->name));
     for (int attempt = 0; attempt < CREATE_ATTEMPTS_MAX; attempt++) {
-        enum run_claim claim;
+        enum run_claim claim = run_dir_try(run, attempt > 0);
 
-        /* Later it may be the one of the attempt before. */
-        if (mkdirat(run->base_fd, run->name, 0700) < 0 && (errno != EEXIST || attempt == 0))
-            break;
-        claim = run_dir_lock(run, LOCK_SH);
         if (claim == RUN_CLAIMED)
             return 0;
-        fd_close(&run->fd);
-        fd_close(&run->lock_fd);
         if (claim == RUN_ERROR || claim == RUN_FOREIGN)
             break;
         nanosleep(&moment, NULL); /* a gc has it and is about to remove it */
-        errno = EBUSY;
     }
     err_sys(err, "cannot create the run directory %s", run->name);
     run_dir_close(run);
@@ -156,14 +174,13 @@ int run_dir_create_in(struct run_dir *run, int base_fd, const char *run_id, stru
 
 int run_dir_create(struct run_dir *run, const char *run_id, struct err *err)
 {
-    char *path = run_base_path(0);
+    char path[RUN_BASE_BYTES];
     int base_fd;
 
     *run = (struct run_dir)RUN_DIR_INIT;
-    if (!path)
-        path = run_base_path(1);
+    if (!run_base_path(0, path))
+        run_base_path(1, path);
     base_fd = run_base_open(path, true, err);
-    free(path);
     return base_fd < 0 ? -1 : run_dir_create_in(run, base_fd, run_id, err);
 }
 

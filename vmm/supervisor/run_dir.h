@@ -42,8 +42,9 @@ struct run_dir {
 
 /* The places where a base may be, best first: $XDG_RUNTIME_DIR/vmrun, /tmp/vmrun-UID. */
 enum { RUN_BASES = 2 };
-/* Place number I; NULL when there is none (no XDG_RUNTIME_DIR of the caller's own). */
-char *run_base_path(int i);
+enum { RUN_BASE_BYTES = PATH_MAX };
+/* Place number I; false when there is none (no XDG_RUNTIME_DIR of the caller's own). */
+bool run_base_path(int i, char path[RUN_BASE_BYTES]);
 
 /*
  * Open the base at PATH, or make it. Refused unless it is a directory, not a link, of the caller's

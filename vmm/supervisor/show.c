@@ -11,9 +11,10 @@
 #include "base/num.h"
 #include "supervisor/config_keys.h"
 #include "supervisor/config_value.h"
+#include "supervisor/json_memory.h"
 #include "supervisor/result_parts.h"
 
-enum { ORIGIN_COLUMN = 36 };
+enum { ORIGIN_COLUMN = 36, PATH_BYTES = 4096 };
 
 static const char *origin_of(const char *where)
 {
@@ -36,23 +37,28 @@ static void add_setting(json_t *list, const struct config_key *row, const char *
 }
 
 /* Where the disks would be made. */
-static char *disk_directory(const struct plan *plan)
+static const char *disk_directory(const struct plan *plan, char path[PATH_BYTES])
 {
-    char link[32], path[4096];
+    char link[32];
     ssize_t length;
 
     snprintf(link, sizeof(link), "/proc/self/fd/%d", plan->disk_dir_fd);
-    length = readlink(link, path, sizeof(path));
-    return length < 0 ? NULL : text_clone(path, (size_t)length);
+    length = readlink(link, path, PATH_BYTES - 1);
+    path[length < 0 ? 0 : length] = '\0';
+    return length < 0 ? NULL : path;
 }
 
-/* The value of a key that is absent and that no fixed text stands for; NULL: it has none. */
-static char *derived_value(const struct plan *plan, const struct config_key *row)
+/*
+ * The value of a key that is absent and that no fixed text stands for; NULL: it has none. TEXT is
+ * for one that is not there yet.
+ */
+static const char *derived_value(
+    const struct plan *plan, const struct config_key *row, char text[PATH_BYTES])
 {
     const struct config *config = plan->config;
     const char *key = row->key;
-    char text[32] = "";
 
+    text[0] = '\0';
     if (strcmp(row->section, "limits") == 0) {
         if (strcmp(key, "memory") == 0)
             value_size_text(text, config->task_memory_bytes);
@@ -61,16 +67,16 @@ static char *derived_value(const struct plan *plan, const struct config_key *row
         else if (strcmp(key, "idle") == 0)
             value_duration_text(text, config->idle_ns);
         else if (strcmp(key, "inodes") == 0)
-            snprintf(text, sizeof(text), "%llu", (unsigned long long)config->inodes);
+            snprintf(text, PATH_BYTES, "%llu", (unsigned long long)config->inodes);
     } else if (strcmp(row->section, "machine") == 0) {
         if (strcmp(key, "kernel") == 0)
-            return text_clone(plan->kernel_path, strlen(plan->kernel_path));
+            return plan->kernel_path;
         if (strcmp(key, "initramfs") == 0)
-            return text_clone(plan->initramfs_path, strlen(plan->initramfs_path));
+            return plan->initramfs_path;
         if (strcmp(key, "workdir") == 0)
-            return disk_directory(plan);
+            return disk_directory(plan, text);
     }
-    return text[0] ? text_clone(text, strlen(text)) : NULL;
+    return text[0] ? text : NULL;
 }
 
 /* In the order of the table, so that a section stays together. */
@@ -93,9 +99,9 @@ static json_t *settings(const struct plan *plan)
             found = true;
         }
         if (!found && !many) {
-            AUTO_FREE char *value = derived_value(plan, row);
+            char text[PATH_BYTES];
 
-            add_setting(list, row, row->key, value, "default");
+            add_setting(list, row, row->key, derived_value(plan, row, text), "default");
         }
     }
     return list;
@@ -120,6 +126,8 @@ static void add_task_file(
 {
     AUTO_FREE char *whole = config_path(config, path);
 
+    if (!whole)
+        json_memory_miss();
     add_file(list, role, whole, fd);
 }
 

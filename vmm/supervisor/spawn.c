@@ -56,6 +56,8 @@ static void child_become(
             return;
     }
     programs_fd = fcntl(programs_fd, F_DUPFD_CLOEXEC, CHILD_FD_FLOOR);
+    if (programs_fd < 0)
+        return;
     for (size_t i = 0; i < fd_count; i++) {
         if (dup2(copies[i], fds[i].number) < 0)
             return;
@@ -137,7 +139,10 @@ void child_end_text(const struct child *child, char *text, size_t size)
 {
     int status = child->wait_status;
 
-    if (WIFEXITED(status))
+    if (WIFEXITED(status) && WEXITSTATUS(status) > EXIT_FAILURE) /* err_exit_code(); a claim */
+        snprintf(text, size, "%s exited with %d, %s", child->name, WEXITSTATUS(status),
+            strerror(WEXITSTATUS(status)));
+    else if (WIFEXITED(status))
         snprintf(text, size, "%s exited with %d", child->name, WEXITSTATUS(status));
     else
         snprintf(text, size, "%s was killed by signal %d (%s)", child->name, WTERMSIG(status),

@@ -48,7 +48,8 @@ void child_kill(struct child *child);
 /* Wait for its end and collect wait_status and usage. */
 void child_reap(struct child *child);
 
-/* How it ended, for people: "exited with 1", "was killed by signal 11 (Segmentation fault)". */
+/* How it ended, for people: "exited with 12, Cannot allocate memory", "was killed by signal 11
+ * (Segmentation fault)". */
 void child_end_text(const struct child *child, char *text, size_t size);
 
 /* Kill, reap, close. Safe on any state. */

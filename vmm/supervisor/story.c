@@ -10,10 +10,12 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "supervisor/result_parts.h"
 #include "supervisor/supervise_internal.h"
+
+/* Room for two paths. */
+enum { STORY_LINE_BYTES = 8400 };
 
 /* For -v: when, and what. */
 static void say(struct supervision *run, const char *format, ...)
@@ -21,20 +23,17 @@ static void say(struct supervision *run, const char *format, ...)
 
 static void say(struct supervision *run, const char *format, ...)
 {
-    AUTO_FREE char *text = NULL;
-    AUTO_FREE char *line = NULL;
+    char line[STORY_LINE_BYTES];
     va_list args;
-    int length;
+    int used;
 
     if (!run->view.verbose || !run->view.say)
         return;
+    used = snprintf(line, sizeof(line), "%8.1f ms  ",
+        (double)(clock_mono_ns() - run->outcome->moments_ns[MOMENT_BEGIN]) / (double)NS_PER_MS);
     va_start(args, format);
-    length = vasprintf(&text, format, args);
+    vsnprintf(line + used, sizeof(line) - (size_t)used, format, args);
     va_end(args);
-    must(length >= 0);
-    line = text_format("%8.1f ms  %s",
-        (double)(clock_mono_ns() - run->outcome->moments_ns[MOMENT_BEGIN]) / (double)NS_PER_MS,
-        text);
     run_say(run, line);
 }
 

@@ -132,20 +132,23 @@ void run_scribe_overdue(struct supervision *run)
 
 static void finish_artifacts(struct supervision *run)
 {
-    const struct outcome *outcome = run->outcome;
-    struct err err = ERR_INIT;
+    struct outcome *outcome = run->outcome;
+    struct err err = ERR_INIT, ignored = ERR_INIT;
     bool good = outcome->has_extracted && outcome->extracted.status <= EXTRACT_PARTIAL;
 
-    if (good)
-        output_publish_artifacts(run->output_fd, run->plan->run_id, run->artifacts_fd, &err);
-    else
+    if (good &&
+        output_publish_artifacts(run->output_fd, run->plan->run_id, run->artifacts_fd, &err) < 0) {
+        outcome->has_extracted = false;
+        output_discard_artifacts(run->output_fd, run->plan->run_id, &ignored);
+    }
+    if (!good)
         output_discard_artifacts(run->output_fd, run->plan->run_id, &err);
     if (err_is_set(&err))
         run_fail(run, &err);
     run_enter(run, STATE_DONE);
 }
 
-static void keep_entry(struct supervision *run, const struct ipc_entry *entry)
+static int keep_entry(struct supervision *run, const struct ipc_entry *entry, struct err *err)
 {
     struct outcome *outcome = run->outcome;
     struct outcome_artifact *artifact;
@@ -155,19 +158,23 @@ static void keep_entry(struct supervision *run, const struct ipc_entry *entry)
         size_t room = outcome->artifact_count ? 2 * outcome->artifact_count : 1;
         void *grown = reallocarray(outcome->artifacts, room, sizeof(*outcome->artifacts));
 
-        must(grown != NULL);
+        if (!grown)
+            return err_sys(err, "cannot keep the names of the artifacts");
         outcome->artifacts = grown;
     }
-    artifact = &outcome->artifacts[outcome->artifact_count++];
+    artifact = &outcome->artifacts[outcome->artifact_count];
     *artifact = (struct outcome_artifact){.kind = entry->kind,
         .mode = entry->mode,
         .size = entry->size,
         .name_bytes = entry->name_bytes,
         .name = malloc(entry->name_bytes + 1)};
-    must(artifact->name != NULL);
+    if (!artifact->name)
+        return err_sys(err, "cannot keep the names of the artifacts");
+    outcome->artifact_count++;
     memcpy(artifact->sha256, entry->sha256, sizeof(artifact->sha256));
     memcpy(artifact->reason, entry->reason, sizeof(artifact->reason));
     memcpy(artifact->name, entry->name, entry->name_bytes);
+    return 0;
 }
 
 static int take_extractor_record(
@@ -190,8 +197,7 @@ static int take_extractor_record(
         return err_set(err, "the extractor reported more entries than it may");
     if (ipc_get_entry(record, &entry, err) < 0)
         return -1;
-    keep_entry(run, &entry);
-    return 0;
+    return keep_entry(run, &entry, err);
 }
 
 /* As take_records() in supervise.c: a bounded number; true when there may be more. */

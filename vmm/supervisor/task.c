@@ -5,11 +5,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/mem.h"
+#include "base/text.h"
 #include "supervisor/diagnose.h"
+#include "supervisor/json_memory.h"
 #include "supervisor/output_dir.h"
 #include "supervisor/result.h"
 #include "supervisor/run_dir.h"
@@ -17,6 +19,9 @@
 #include "supervisor/story.h"
 #include "supervisor/supervise.h"
 #include "supervisor/verdict.h"
+
+/* Longest line that is told: room for a path, or for a reason. */
+enum { TASK_LINE_BYTES = 4400 };
 
 struct task {
     const struct options *options;
@@ -52,10 +57,9 @@ static void task_narrate(const struct task *task, const char *format, ...)
 
 static void print_to(void (*print)(const char *text), const char *format, va_list args)
 {
-    AUTO_FREE char *text = NULL;
-    int length = vasprintf(&text, format, args);
+    char text[TASK_LINE_BYTES];
 
-    must(length >= 0);
+    vsnprintf(text, sizeof(text), format, args);
     print(text);
 }
 
@@ -149,7 +153,7 @@ static void tell_verdict(const struct task *task, const struct verdict *verdict)
     struct text_list lines = {0};
     size_t files = 0;
 
-    for (size_t i = 0; i < task->outcome.artifact_count; i++)
+    for (size_t i = 0; task->outcome.has_extracted && i < task->outcome.artifact_count; i++)
         files += task->outcome.artifacts[i].kind == ENTRY_FILE;
     task_narrate(task, "%s: %s", verdict->status, verdict->reason);
     diagnose_machine(verdict, &task->outcome, &lines);
@@ -179,20 +183,34 @@ static struct supervise_view task_view(
     return view;
 }
 
+/* The list of artifacts has no bound that a reserve could have; all the rest of a result has. */
+static struct verdict verdict_without_memory(struct task *task)
+{
+    outcome_free(&task->outcome); /* the list alone */
+    task->outcome.cause = CAUSE_HOST;
+    text_copy(task->outcome.host_text, sizeof(task->outcome.host_text),
+        "out of memory: the artifacts are there, but cannot be listed");
+    return verdict_make(&task->config, &task->outcome);
+}
+
 /* From here on there is a result, whatever happens. */
 static int task_supervise(
     struct task *task, const struct run_dir *run_dir, int output_fd, int result_fd)
 {
-    AUTO_FREE char *text = NULL;
+    AUTO_JSON_TEXT char *text = NULL;
     struct err err = ERR_INIT;
     struct verdict verdict;
     struct supervise_view view = task_view(task->options, task->narrate);
-    bool written;
+    bool written = false;
     int code;
 
     supervise(&task->run, &task->plan, &task->disks, run_dir, output_fd, &task->outcome, &view);
     verdict = verdict_make(&task->config, &task->outcome);
     text = result_text(&task->plan, &task->outcome, &verdict);
+    if (!text) {
+        verdict = verdict_without_memory(task);
+        text = result_text(&task->plan, &task->outcome, &verdict);
+    }
     written = result_write(output_fd, result_fd, task->plan.run_id, text, &err) == 0;
     if (!written) {
         text_list_add(task->errors, err.text);
@@ -208,7 +226,7 @@ static int task_supervise(
     if (tell_unwritten(task))
         code = code ? code : task_exit_code(task->options, false);
     if (task->options->json && written)
-        fputs(text, stdout);
+        puts(text);
     tell_verdict(task, &verdict);
     if (task->options->timing)
         tell_times(task);
@@ -221,17 +239,22 @@ static int task_supervise(
 }
 
 /* What would be run. */
-static void task_show(const struct task *task)
+static int task_show(const struct task *task, struct err *err)
 {
-    json_t *shown = show_make(&task->plan, task->options->show == SHOW_PLAN);
+    json_t *shown;
 
-    if (task->options->json) {
+    json_memory_begin();
+    shown = show_make(&task->plan, task->options->show == SHOW_PLAN);
+    if (json_memory_failed())
+        err_set(err, "out of memory while the plan was described");
+    else if (task->options->json) {
         json_dumpf(shown, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
         fputc('\n', stdout);
     } else {
         show_print(shown, stdout);
     }
     json_decref(shown);
+    return err_is_set(err) ? -1 : 0;
 }
 
 /* What is created now is there for others to see, and is gone or complete when this is over. */
@@ -249,6 +272,8 @@ static int task_run_in_directory(struct task *task, struct err *err)
             result_fd = result_reserve(output_fd, task->plan.run_id, err);
         if (result_fd >= 0)
             code = task_supervise(task, &run_dir, output_fd, result_fd);
+        else if (output_fd >= 0)
+            rmdir(task->plan.output); /* there is nothing in it yet */
     }
     run_dir_remove(&run_dir);
     return code;
@@ -263,8 +288,8 @@ static int task_plan(struct task *task)
     int code = task_exit_code(task->options, false);
 
     if (plan_make(&task->plan, &task->config, &request, &err) == 0 && request.dry) {
-        task_show(task);
-        code = 0;
+        if (task_show(task, &err) == 0)
+            code = 0;
     } else if (!err_is_set(&err) && disks_make(&task->disks, &task->plan, &err) == 0) {
         code = task_run_in_directory(task, &err);
     }
@@ -278,21 +303,23 @@ static int task_plan(struct task *task)
 int task_run(const struct options *options, uint64_t began_ns, struct text_list *errors,
     void (*print)(const char *text))
 {
-    struct task *task = calloc(1, sizeof(*task)); /* too large for a small stack */
-    int code = task_exit_code(options, true);
+    static struct task the_task; /* too large for a small stack; a process has one */
+    struct task *task = &the_task;
+    int code;
 
-    must(task != NULL);
-    task->options = options;
-    task->errors = errors;
-    task->print = print;
-    task->narrate = options->quiet ? narrate_nothing : print;
-    task->disks = (struct disks)DISKS_INIT;
+    json_memory_use();
+    *task = (struct task){.options = options,
+        .errors = errors,
+        .print = print,
+        .narrate = options->quiet ? narrate_nothing : print,
+        .disks = DISKS_INIT};
     task->outcome.moments_ns[MOMENT_BEGIN] = began_ns;
     task->outcome.began_real_ns = clock_real_ns();
     if (config_load(&task->config, options->config, &options->sets, errors) == 0)
         code = task_plan(task);
+    else
+        code = task_exit_code(options, !errors->failed);
     outcome_free(&task->outcome);
     config_free(&task->config);
-    free(task);
     return code;
 }

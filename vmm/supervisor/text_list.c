@@ -10,11 +10,16 @@
 #include "base/err.h"
 #include "base/mem.h"
 
+/* OWNED may be NULL: there was no memory for it. */
 static void text_list_append(struct text_list *list, char *owned)
 {
-    char **items = reallocarray(list->items, list->count + 2, sizeof(*items));
+    char **items = owned ? reallocarray(list->items, list->count + 2, sizeof(*items)) : NULL;
 
-    must(items != NULL);
+    if (!items) {
+        free(owned);
+        list->failed = true;
+        return;
+    }
     items[list->count] = owned;
     items[list->count + 1] = NULL;
     list->items = items;
@@ -35,8 +40,13 @@ void text_list_addf(struct text_list *list, const char *format, ...)
     va_start(args, format);
     length = vasprintf(&text, format, args);
     va_end(args);
-    must(length >= 0);
-    text_list_append(list, text);
+    text_list_append(list, length < 0 ? NULL : text);
+}
+
+int text_list_keep(struct text_list *list, const char *text, struct err *err)
+{
+    text_list_add(list, text);
+    return list->failed ? err_set(err, "out of memory") : 0;
 }
 
 bool text_list_has(const struct text_list *list, const char *text)
@@ -65,15 +75,15 @@ char *text_format(const char *format, ...)
     va_start(args, format);
     length = vasprintf(&text, format, args);
     va_end(args);
-    must(length >= 0);
-    return text;
+    return length < 0 ? NULL : text;
 }
 
 char *text_clone(const char *text, size_t length)
 {
     char *copy = malloc(length + 1);
 
-    must(copy != NULL);
+    if (!copy)
+        return NULL;
     memcpy(copy, text, length);
     copy[length] = '\0';
     return copy;

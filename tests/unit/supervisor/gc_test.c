@@ -365,20 +365,18 @@ static void a_base_that_is_not_private_is_refused(void **state)
 
 static void a_runtime_directory_of_somebody_else_is_not_used(void **state)
 {
-    char *path;
+    char path[RUN_BASE_BYTES];
 
     (void)state;
     setenv("XDG_RUNTIME_DIR", root, 1);
-    path = run_base_path(0);
-    assert_non_null(path);
+    assert_true(run_base_path(0, path));
     assert_memory_equal(path, root, strlen(root));
-    free(path);
     chmod(root, 0755);
-    assert_null(run_base_path(0));
+    assert_false(run_base_path(0, path));
     setenv("XDG_RUNTIME_DIR", "relative", 1);
-    assert_null(run_base_path(0));
+    assert_false(run_base_path(0, path));
     unsetenv("XDG_RUNTIME_DIR");
-    assert_null(run_base_path(0));
+    assert_false(run_base_path(0, path));
 }
 
 static void the_same_name_twice_is_refused(void **state)

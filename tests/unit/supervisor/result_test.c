@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LINK: vmm/supervisor/result.c vmm/supervisor/result_parts.c vmm/supervisor/outcome.c */
 /* LINK: vmm/supervisor/text_list.c vmm/supervisor/output_dir.c vmm/supervisor/remove_tree.c */
-/* LINK: vmm/base/clock.c vmm/base/err.c vmm/base/fd.c */
+/* LINK: vmm/supervisor/json_memory.c vmm/base/clock.c vmm/base/err.c vmm/base/fd.c */
 /* LINK: vmm/base/text.c -ljansson -lcrypto */
 /* result_test.c: result.json has every field whatever happened, and hostile bytes stay bytes. */
 #include <fcntl.h>
@@ -240,7 +240,7 @@ static void the_file_appears_whole_and_once(void **state)
     reserved = result_reserve(fd, "1", &err);
     assert_int_equal(fstat(reserved, &status), 0);
     assert_true(status.st_blocks * 512 >= 65536); /* a full disk does not matter any more */
-    assert_int_equal(result_write(fd, reserved, "1", "{}\n", &err), 0);
+    assert_int_equal(result_write(fd, reserved, "1", "{}", &err), 0);
     file = openat(fd, "result.json", O_RDONLY);
     assert_int_equal(read(file, read_back, sizeof(read_back)), 3);
     assert_string_equal(read_back, "{}\n");

@@ -5,7 +5,7 @@
 /* LINK: vmm/supervisor/supervise_finish.c vmm/supervisor/spawn.c vmm/supervisor/live.c */
 /* LINK: vmm/supervisor/sink.c vmm/supervisor/stdin_pump.c vmm/base/escape.c */
 /* LINK: vmm/supervisor/output_dir.c vmm/supervisor/remove_tree.c vmm/supervisor/run_dir.c */
-/* LINK: vmm/supervisor/monitor_rss.c vmm/supervisor/job_pack.c */
+/* LINK: vmm/supervisor/monitor_rss.c vmm/supervisor/job_pack.c vmm/supervisor/json_memory.c */
 /* LINK: vmm/supervisor/outcome.c vmm/supervisor/verdict.c vmm/supervisor/diagnose.c */
 /* LINK: vmm/supervisor/events.c vmm/supervisor/event_guard.c vmm/supervisor/progress.c */
 /* LINK: vmm/supervisor/story.c vmm/supervisor/result.c vmm/supervisor/result_parts.c */
