@@ -150,7 +150,7 @@ doctor: executables guest kernel
 	$(Q)$(BIN)/vmrun doctor
 
 clean:
-	$(Q)rm -rf $(BIN) $(OBJ) $(GUEST) $(BUILD)/unit $(BUILD)/unit-obj $(BUILD)/fuzz $(BUILD)/fuzz-obj
+	$(Q)rm -rf $(BIN) $(OBJ) $(GUEST) $(BUILD)/fault $(BUILD)/unit $(BUILD)/unit-obj $(BUILD)/fuzz $(BUILD)/fuzz-obj
 
 distclean:
 	$(Q)rm -rf $(BUILD)
@@ -173,6 +173,7 @@ help:
 
 include tests/unit.mk
 include tests/e2e.mk
+include tests/fault.mk
 
 # The same as TAP, for tests/check.
 unit-tap: $(UNIT_BINARIES)
