@@ -303,6 +303,7 @@ void config_free(struct config *config)
     text_list_free(&config->env);
     text_list_free(&config->collect);
     text_list_free(&config->required);
+    text_list_free(&config->unpack);
     for (size_t i = 0; i < config->input_count; i++) {
         free(config->inputs[i].destination);
         free(config->inputs[i].source);

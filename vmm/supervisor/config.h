@@ -22,6 +22,7 @@ enum {
     CONFIG_KEYS_MAX = 64,
     CONFIG_INPUTS_MAX = 256,
     CONFIG_NAME_MAX_BYTES = 63,
+    INPUT_DEPTH_MAX = 64,
 };
 
 enum config_stdin {
@@ -35,6 +36,7 @@ struct config_input {
     char *destination; /* relative to /task, cleaned of "." and doubled slashes */
     char *source;      /* as written: absolute or relative to the ini file */
     char *where;       /* "task.ini:7" */
+    bool unpack;       /* a .tar or .tar.gz: the guest makes a directory of it */
 };
 
 struct config_setting {
@@ -91,6 +93,11 @@ struct config {
 
     struct config_input inputs[CONFIG_INPUTS_MAX]; /* sorted by destination */
     size_t input_count;
+    uint32_t input_follow;      /* 0 or 1 */
+    struct text_list unpack;    /* destinations of inputs, cleaned */
+    uint64_t input_total_bytes; /* 0 while parsing: derived from disk_bytes afterwards */
+    uint64_t input_files;
+    uint64_t input_depth;
 
     struct text_list collect;  /* relative to /task, cleaned */
     struct text_list required; /* the same; each at or below one of collect */

@@ -138,8 +138,35 @@ static bool is_at_or_below(const char *path, const char *directory)
     return strncmp(path, directory, length) == 0 && (path[length] == '\0' || path[length] == '/');
 }
 
+static struct config_input *find_input(struct config *config, const char *destination)
+{
+    for (size_t i = 0; i < config->input_count; i++) {
+        if (strcmp(config->inputs[i].destination, destination) == 0)
+            return &config->inputs[i];
+    }
+    return NULL;
+}
+
+static void check_unpack(struct config *config, struct text_list *problems)
+{
+    for (size_t i = 0; i < config->unpack.count; i++) {
+        const char *path = config->unpack.items[i];
+        struct config_input *input = find_input(config, path);
+        char text[256];
+
+        if (input) {
+            input->unpack = true;
+            continue;
+        }
+        snprintf(text, sizeof(text), "%.150s is not the destination of a line of [input]", path);
+        report(config, problems, "input_options", "unpack", text);
+    }
+}
+
 static void check_inputs(struct config *config, struct text_list *problems)
 {
+    if (config->input_total_bytes == 0)
+        config->input_total_bytes = config->disk_bytes;
     qsort(config->inputs, config->input_count, sizeof(config->inputs[0]), compare_inputs);
     for (size_t i = 1; i < config->input_count; i++) {
         const struct config_input *upper = &config->inputs[i - 1];
@@ -177,5 +204,6 @@ void config_check(struct config *config, struct text_list *problems)
     check_memory(config, problems);
     check_derived(config, problems);
     check_inputs(config, problems);
+    check_unpack(config, problems);
     check_artifacts(config, problems);
 }

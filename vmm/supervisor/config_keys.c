@@ -453,6 +453,16 @@ const struct config_key config_keys[] = {
         .fallback = "16", .help = "components of a path"},
     {"output", "dir", parse_path, FIELD(output), .fallback = "vmrun-out/{name}-{run}",
         .help = "directory for the results, relative to the ini file; new or empty"},
+    {"input_options", "follow_links", parse_choice, FIELD(input_follow), .words = no_yes,
+        .fallback = "no", .help = "yes: symbolic links are followed, within an input directory"},
+    {"input_options", "unpack", parse_task_paths, FIELD(unpack),
+        .help = "inputs that are .tar or .tar.gz, to be unpacked into a directory of that name"},
+    {"input_options", "max_total", parse_size, FIELD(input_total_bytes), RANGE(1, 1024 * GIB),
+        .help = "bytes of all inputs, and again of all that is unpacked; default: [limits] disk"},
+    {"input_options", "max_files", parse_count, FIELD(input_files), RANGE(1, 1000000),
+        .fallback = "100000", .help = "files and directories of the inputs, and unpacked ones"},
+    {"input_options", "max_depth", parse_count, FIELD(input_depth), RANGE(1, INPUT_DEPTH_MAX),
+        .fallback = "64", .help = "directories below each other in an input, and in an archive"},
 };
 /* clang-format on */
 const size_t config_key_count = sizeof(config_keys) / sizeof(config_keys[0]);

@@ -4,18 +4,14 @@
  * the files are the user's and may change while they are read).
  *
  * Regular files and directories only; anything else, a symbolic link above all, is an error and not
- * skipped, so that a task never runs on half of its input. Names are packed in byte order. A file
- * that changes while it is read is an error. Holes stay holes.
+ * skipped, so that a task never runs on half of its input. With follow_links a link counts as what
+ * it leads to, as long as that lies beneath the directory that the input names. Names are packed in
+ * byte order. What changes while it is read is an error. Holes stay holes.
  */
 #ifndef VMM_SUPERVISOR_IMPORT_H
 #define VMM_SUPERVISOR_IMPORT_H
 
 #include "supervisor/config.h"
-
-enum {
-    IMPORT_DEPTH_MAX = 64,
-    IMPORT_ENTRIES_MAX = 1000000,
-};
 
 /* SOURCE_FDS are open on the sources, in the order of config->inputs. *BYTES: length of the
  * archive. */

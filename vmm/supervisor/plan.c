@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "supervisor/host.h"
 #include "supervisor/host_memory.h"
+#include "supervisor/input_open.h"
 #include "supervisor/arch/arch.h"
 #include "supervisor/plan_file.h"
 
@@ -163,21 +164,16 @@ static int plan_open_inputs(struct plan *plan, struct err *err)
     for (size_t i = 0; i < config->input_count; i++) {
         const struct config_input *input = &config->inputs[i];
         AUTO_FREE char *path = config_path(config, input->source);
-        int fd = path ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+        enum input_links links = config->input_follow ? INPUT_ANYWHERE_LINKS : INPUT_ANYWHERE;
         struct stat status;
 
-        plan->input_fds[i] = fd;
         if (!path)
             return plan_no_memory(err);
-        if (fd < 0 && errno == ELOOP)
-            return err_set(err, "%s: [input] %s: %s: it is a symbolic link; name the file itself",
-                input->where, input->destination, path);
-        if (fd < 0 || fstat(fd, &status) < 0)
-            return err_sys(
-                err, "%s: [input] %s: cannot open %s", input->where, input->destination, path);
-        if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
-            return err_set(err, "%s: [input] %s: %s: it must be a regular file or a directory",
-                input->where, input->destination, path);
+        plan->input_fds[i] = input_open(AT_FDCWD, path, links, &status, err);
+        if (plan->input_fds[i] >= 0 && input->unpack && !S_ISREG(status.st_mode))
+            err_set(err, "it is a directory, and [input_options] unpack wants a .tar or .tar.gz");
+        if (err_is_set(err))
+            return err_wrap(err, "%s: [input] %s: %s", input->where, input->destination, path);
     }
     return 0;
 }
