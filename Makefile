@@ -27,6 +27,8 @@ AGENT_CPPFLAGS := -D_GNU_SOURCE -Ivmm -idirafter /usr/include/$(shell uname -m)-
 AGENT_CFLAGS   := -std=gnu17 -Os $(WARNINGS) -fstack-protector-strong \
                   -ftrivial-auto-var-init=zero -fno-strict-aliasing
 AGENT_LDFLAGS  := -static -s -Wl,-z,noexecstack
+# Debian's static zlib asks for nothing that musl lacks.
+AGENT_LIBS     := $(shell $(CC) -print-file-name=libz.a)
 
 ARCH     := $(shell uname -m)
 
@@ -84,7 +86,7 @@ $(OBJ)/guest/%.o: %.c
 $(GUEST)/vmrun-agent: $(patsubst %.c,$(OBJ)/guest/%.o,$(vmrun-agent_SOURCES))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(MUSL_CC) $(AGENT_CFLAGS) $(AGENT_LDFLAGS) -o $@ $^
+	$(Q)$(MUSL_CC) $(AGENT_CFLAGS) $(AGENT_LDFLAGS) -o $@ $^ $(AGENT_LIBS)
 
 $(GUEST)/initramfs.cpio: $(GUEST)/vmrun-agent guest-agent/mkinitramfs
 	$(call say,CPIO,$@)

@@ -3,14 +3,14 @@
 #ifndef AGENT_IMPORT_H
 #define AGENT_IMPORT_H
 
-#include <sys/types.h>
-
 #include "base/err.h"
+#include "job_read.h"
 
 /*
- * Unpack the archive that FD reads below the directory ROOT_FD. Everything belongs to UID and GID.
- * On failure the message names the input.
+ * Unpack the import disk that FD reads below the directory ROOT_FD. Everything belongs to the user
+ * of JOB; archives that JOB names become directories (unpack.h). On failure the message names the
+ * input.
  */
-int import_unpack(int fd, int root_fd, uid_t uid, gid_t gid, struct err *err);
+int import_unpack(int fd, int root_fd, const struct job *job, struct err *err);
 
 #endif

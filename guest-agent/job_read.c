@@ -62,6 +62,11 @@ static bool job_take_string(struct job *job, uint8_t *bytes, const struct job_fi
             return false;
         job->collects[job->collect_count++] = string;
         return true;
+    case JOB_UNPACK:
+        if (!is_path || !job_collect_valid(string) || job->unpack_count == JOB_UNPACKS_MAX)
+            return false;
+        job->unpacks[job->unpack_count++] = string;
+        return true;
     case JOB_WORKDIR:
         job->workdir = string;
         return is_path && string[0] == '/';
@@ -117,6 +122,12 @@ static bool job_take_number(struct job *job, const struct job_field *field)
         return job_take_limit(&job->idle_ns, field->number);
     case JOB_INODES:
         return job_take_limit(&job->inodes, field->number);
+    case JOB_UNPACK_BYTES:
+        return job_take_limit(&job->unpack_bytes, field->number);
+    case JOB_UNPACK_FILES:
+        return job_take_limit(&job->unpack_files, field->number);
+    case JOB_UNPACK_DEPTH:
+        return job_take_limit(&job->unpack_depth, field->number);
     case JOB_STDIN:
         return job_take_flag(&job->stdin_stream, field->number);
     case JOB_IMPORT:
@@ -132,7 +143,7 @@ int job_read(struct job *job, uint8_t *bytes, size_t size, struct err *err)
 {
     static const enum job_tag required[] = {JOB_ARG, JOB_WORKDIR, JOB_UID, JOB_GID, JOB_CLOCK_NS,
         JOB_WALL_NS, JOB_MEMORY_BYTES, JOB_PROCESSES, JOB_OPEN_FILES, JOB_SCRATCH_BYTES, JOB_CPU_NS,
-        JOB_IDLE_NS, JOB_INODES};
+        JOB_IDLE_NS, JOB_INODES, JOB_UNPACK_BYTES, JOB_UNPACK_FILES, JOB_UNPACK_DEPTH};
     struct reader reader = reader_make(bytes, size);
     struct job_field field;
     uint32_t seen = 0;

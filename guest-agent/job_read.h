@@ -15,9 +15,11 @@ struct job {
     size_t arg_count;
     size_t env_count;
     size_t collect_count;
+    size_t unpack_count;
     char *args[JOB_ARGS_MAX + 1]; /* NULL after the last, as execve wants them */
     char *envs[JOB_ENVS_MAX + 1];
     const char *collects[JOB_COLLECTS_MAX];
+    const char *unpacks[JOB_UNPACKS_MAX];
     const char *workdir;
     const char *hostname; /* "vmrun" when the job names none */
     uint32_t uid;
@@ -31,6 +33,9 @@ struct job {
     uint64_t cpu_ns;
     uint64_t idle_ns;
     uint64_t inodes;
+    uint64_t unpack_bytes;
+    uint64_t unpack_files;
+    uint64_t unpack_depth;
     bool stdin_stream;
     bool import;
     bool root_overlay;

@@ -43,7 +43,7 @@ static int agent_import(int task_fd, struct err *err)
 
     if (disk < 0)
         return err_sys(err, "cannot open the import disk %s", WIRE_DISK_IMPORT);
-    return import_unpack(disk, task_fd, job.uid, job.gid, err);
+    return import_unpack(disk, task_fd, &job, err);
 }
 
 static int agent_export(const struct channel *channel, int task_fd, struct err *err)

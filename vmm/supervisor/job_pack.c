@@ -65,6 +65,10 @@ int job_pack(const struct config *config, uint64_t clock_ns, struct writer *writ
     job_put_number(writer, JOB_CPU_NS, config->cpu_ns);
     job_put_number(writer, JOB_IDLE_NS, config->idle_ns);
     job_put_number(writer, JOB_INODES, config->inodes);
+    put_list(writer, JOB_UNPACK, &config->unpack);
+    job_put_number(writer, JOB_UNPACK_BYTES, config->input_total_bytes);
+    job_put_number(writer, JOB_UNPACK_FILES, config->input_files);
+    job_put_number(writer, JOB_UNPACK_DEPTH, config->input_depth);
     if (writer->failed)
         return err_set(err, "%s: command and environment together are larger than %d bytes",
             config->path, WIRE_JOB_MAX_BYTES);

@@ -123,7 +123,9 @@ static uint64_t state_duration_ns(const struct supervision *run, enum run_state 
     case STATE_BOOT:
         return config->boot_ns;
     case STATE_SETUP:
-        return config->boot_ns + transfer_ns(disk_allocated_bytes(run->disks->import));
+        /* Inputs are read and written; what archives unpack to is known to the guest alone. */
+        return config->boot_ns + transfer_ns(disk_allocated_bytes(run->disks->import)) +
+               config->unpack.count * transfer_ns(config->input_total_bytes);
     case STATE_TASK:
         return config->wall_ns + WALL_GRACE_NS;
     case STATE_EXPORT:

@@ -25,12 +25,12 @@ void job_put_number(struct writer *writer, enum job_tag tag, uint64_t value)
 static bool job_tag_is_text(uint32_t tag)
 {
     return tag == JOB_ARG || tag == JOB_ENV || tag == JOB_WORKDIR || tag == JOB_HOSTNAME ||
-           tag == JOB_COLLECT;
+           tag == JOB_COLLECT || tag == JOB_UNPACK;
 }
 
 static bool job_tag_repeats(uint32_t tag)
 {
-    return tag == JOB_ARG || tag == JOB_ENV || tag == JOB_COLLECT;
+    return tag == JOB_ARG || tag == JOB_ENV || tag == JOB_COLLECT || tag == JOB_UNPACK;
 }
 
 int job_next(struct reader *reader, uint32_t *seen, struct job_field *field, struct err *err)

@@ -5,7 +5,8 @@
  *
  * A list of fields, each u32 tag, u32 length, then LENGTH bytes (no padding, no terminator).
  * Numbers are u64 little-endian. Order is free except among fields of the same tag. Tags that may
- * repeat: ARG, ENV, COLLECT. An unknown or doubled tag is an error: both sides come from one tree.
+ * repeat: ARG, ENV, COLLECT, UNPACK. An unknown or doubled tag is an error: both sides come from
+ * one tree.
  */
 #ifndef VMM_WIRE_JOB_H
 #define VMM_WIRE_JOB_H
@@ -37,7 +38,11 @@ enum job_tag {
     JOB_CPU_NS = 17,        /* number: end the task when all of it has used that much CPU time */
     JOB_IDLE_NS = 18,       /* number: end the task when it has written nothing for that long */
     JOB_INODES = 19,        /* number: files and directories that it may have on scratch */
-    JOB_TAG_LAST = JOB_INODES,
+    JOB_UNPACK = 20,       /* an input that is a .tar or .tar.gz: becomes a directory of its name */
+    JOB_UNPACK_BYTES = 21, /* number: content of all files of one archive */
+    JOB_UNPACK_FILES = 22, /* number: its entries */
+    JOB_UNPACK_DEPTH = 23, /* number: components of a name in it */
+    JOB_TAG_LAST = JOB_UNPACK_DEPTH,
 };
 
 /* Limits of a job. config_keys.c and the agent's job_read.c hold to them, not job_next(). */
@@ -46,6 +51,7 @@ enum {
     JOB_ENVS_MAX = 16384,
     JOB_STRING_MAX_BYTES = 131071, /* MAX_ARG_STRLEN less its terminator */
     JOB_COLLECTS_MAX = 256,
+    JOB_UNPACKS_MAX = 256,
     JOB_PATH_MAX_BYTES = 4095,
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/cursor.h"
 #include "guest-agent/import.h"
+#include "guest-agent/unpack.h"
 #include "tests/unit/guest-agent/tree.h"
 #include "wire/archive.h"
 
@@ -14,6 +15,42 @@ static uint8_t bytes[4 << 20];
 static size_t used;
 static uint64_t records;
 static struct err err;
+static struct job job;
+
+/* ---- instead of the process that unpacks archives ----------------------------------------------
+ */
+
+static uint8_t fed[1 << 20];
+static size_t fed_bytes;
+static int fed_directory;
+static const char *unpack_fault;
+
+int unpack_start(struct unpack *unpack, const struct job *of, int fd, struct err *failed)
+{
+    (void)failed;
+    assert_ptr_equal(of, &job);
+    *unpack = (struct unpack){.pid = 1, .feed = -1, .status = -1};
+    fed_bytes = 0;
+    fed_directory = dup(fd);
+    return 0;
+}
+
+int unpack_feed(struct unpack *unpack, const void *data, size_t size, struct err *failed)
+{
+    (void)unpack;
+    (void)failed;
+    assert_true(fed_bytes + size <= sizeof(fed));
+    memcpy(fed + fed_bytes, data, size);
+    fed_bytes += size;
+    return 0;
+}
+
+int unpack_finish(struct unpack *unpack, struct err *failed)
+{
+    (void)unpack;
+    fd_close(&fed_directory);
+    return unpack_fault ? err_set(failed, "%s", unpack_fault) : 0;
+}
 
 static int set_up(void **state)
 {
@@ -24,6 +61,8 @@ static int set_up(void **state)
     used = ARCHIVE_HEADER_BYTES;
     records = 0;
     err = (struct err)ERR_INIT;
+    job = (struct job){.uid = getuid(), .gid = getgid()};
+    unpack_fault = NULL;
     return 0;
 }
 
@@ -64,7 +103,7 @@ static int unpack(void)
     int result;
 
     assert_int_equal(fd_pwrite_all(fd, bytes, used, 0), 0);
-    result = import_unpack(fd, tree.fd, getuid(), getgid(), &err);
+    result = import_unpack(fd, tree.fd, &job, &err);
     fd_close(&fd);
     return result;
 }
@@ -209,6 +248,40 @@ static void archives_that_are_broken(void **state)
     refuse("NUL");
 }
 
+/* Bytes and zeroes of holes in order, into a directory that the task has. */
+static void archives_are_handed_over(void **state)
+{
+    static const uint8_t expected[] = {0, 0, 'a', 'b', 0, 'c', 0, 0};
+    struct stat status;
+
+    (void)state;
+    job.unpacks[0] = "d/tree";
+    job.unpack_count = 1;
+    put(ARCHIVE_DIR, "d", 0755, 0, 0);
+    put(ARCHIVE_FILE, "d/tree", 0644, 8, 0);
+    put_extent("ab", 2, 2);
+    put_extent("c", 1, 5);
+    put(ARCHIVE_FILE, "d/tree2", 0644, 1, 0);
+    put_extent("x", 1, 0);
+    assert_int_equal(finish(), 0);
+    assert_int_equal(fed_bytes, sizeof(expected));
+    assert_memory_equal(fed, expected, sizeof(expected));
+    assert_int_equal(fstatat(tree.fd, "d/tree", &status, AT_SYMLINK_NOFOLLOW), 0);
+    assert_true(S_ISDIR(status.st_mode));
+    expect_file("d/tree2", 0644, "x", 1);
+}
+
+static void a_fault_of_an_archive_names_the_input(void **state)
+{
+    (void)state;
+    job.unpacks[0] = "tree";
+    job.unpack_count = 1;
+    unpack_fault = "f: too much";
+    put(ARCHIVE_FILE, "tree", 0644, 1, 0);
+    put_extent("x", 1, 0);
+    refuse("cannot unpack the input tree: f: too much");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -218,6 +291,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_same_file_twice, set_up, tear_down),
         cmocka_unit_test_setup_teardown(extents_where_none_may_be, set_up, tear_down),
         cmocka_unit_test_setup_teardown(archives_that_are_broken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(archives_are_handed_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_fault_of_an_archive_names_the_input, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ static void put_rest(enum job_tag left_out)
 {
     static const enum job_tag numbers[] = {JOB_UID, JOB_GID, JOB_CLOCK_NS, JOB_WALL_NS,
         JOB_MEMORY_BYTES, JOB_PROCESSES, JOB_OPEN_FILES, JOB_SCRATCH_BYTES, JOB_CPU_NS, JOB_IDLE_NS,
-        JOB_INODES};
+        JOB_INODES, JOB_UNPACK_BYTES, JOB_UNPACK_FILES, JOB_UNPACK_DEPTH};
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         if (numbers[i] != left_out)
@@ -97,7 +97,7 @@ static void each_required_field(void **state)
 {
     static const enum job_tag required[] = {JOB_ARG, JOB_WORKDIR, JOB_UID, JOB_GID, JOB_CLOCK_NS,
         JOB_WALL_NS, JOB_MEMORY_BYTES, JOB_PROCESSES, JOB_OPEN_FILES, JOB_SCRATCH_BYTES, JOB_CPU_NS,
-        JOB_IDLE_NS, JOB_INODES};
+        JOB_IDLE_NS, JOB_INODES, JOB_UNPACK_BYTES, JOB_UNPACK_FILES, JOB_UNPACK_DEPTH};
 
     for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
         char want[64];
