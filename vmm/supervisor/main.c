@@ -16,6 +16,7 @@
 #include "supervisor/doctor.h"
 #include "supervisor/error_json.h"
 #include "supervisor/gc.h"
+#include "supervisor/image_verify.h"
 #include "supervisor/json_memory.h"
 #include "supervisor/options.h"
 #include "supervisor/task.h"
@@ -102,6 +103,8 @@ static int run_command(const struct options *options, uint64_t began_ns, struct 
         return doctor_run(options->json, options->quiet, stdout, errors);
     case COMMAND_GC:
         return run_gc(options, errors);
+    case COMMAND_IMAGE_VERIFY:
+        return image_verify(options->image, options->json, stdout, errors);
     case COMMAND_RUN:
         break;
     }

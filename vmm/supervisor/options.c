@@ -20,6 +20,7 @@ const char options_help[] =
     "       vmrun --config FILE --config FILE... [--jobs N] [OPTION]...\n"
     "       vmrun doctor [--json] [-q]\n"
     "       vmrun gc [--dry-run] [-q] [-v]    remove what killed runs left\n"
+    "       vmrun image verify FILE [--json]  print the SHA-256 of an image\n"
     "\n"
     "  -c, --config FILE        the task; several: each is a run of its own\n"
     "  -o, --output DIR         where the results go: a new or empty directory;\n"
@@ -199,6 +200,27 @@ static int options_check(const struct options *options, struct err *err)
     return 0;
 }
 
+/* The words that are no options. */
+static int options_take_command(struct options *options, int argc, char **argv, struct err *err)
+{
+    const char *word = optind < argc ? argv[optind] : "";
+
+    if (strcmp(word, "doctor") == 0) {
+        options->command = COMMAND_DOCTOR;
+        optind++;
+    } else if (strcmp(word, "gc") == 0) {
+        options->command = COMMAND_GC;
+        optind++;
+    } else if (strcmp(word, "image") == 0) {
+        if (argc - optind < 3 || strcmp(argv[optind + 1], "verify") != 0)
+            return err_set(err, "image: write vmrun image verify FILE");
+        options->command = COMMAND_IMAGE_VERIFY;
+        options->image = argv[optind + 2];
+        optind += 3;
+    }
+    return 0;
+}
+
 int options_parse(struct options *options, int argc, char **argv, struct err *err)
 {
     int code;
@@ -214,13 +236,8 @@ int options_parse(struct options *options, int argc, char **argv, struct err *er
     }
     if (err_is_set(err))
         return -1;
-    if (optind < argc && strcmp(argv[optind], "doctor") == 0) {
-        options->command = COMMAND_DOCTOR;
-        optind++;
-    } else if (optind < argc && strcmp(argv[optind], "gc") == 0) {
-        options->command = COMMAND_GC;
-        optind++;
-    }
+    if (options_take_command(options, argc, argv, err) < 0)
+        return -1;
     if (optind < argc)
         return err_set(err, "%s: unexpected argument; a task is named with --config %s",
             argv[optind], argv[optind]);

@@ -12,6 +12,7 @@ enum options_command {
     COMMAND_RUN,
     COMMAND_DOCTOR,
     COMMAND_GC,
+    COMMAND_IMAGE_VERIFY,
     COMMAND_HELP,
     COMMAND_VERSION,
 };
@@ -30,6 +31,7 @@ struct options {
     unsigned jobs;            /* --jobs; 0: not given */
     bool member;              /* one run of a batch: our own lines go to BATCH_MEMBER_FD */
     bool dry_run;             /* gc */
+    const char *image;        /* image verify */
     const char *output;       /* --output or NULL */
     struct text_list sets;    /* --set, in order */
     bool console;

@@ -14,6 +14,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "supervisor/arch/arch.h"
+#include "supervisor/image_verify.h"
 #include "supervisor/text_list.h"
 
 enum {
@@ -85,7 +86,7 @@ int plan_open_image(struct plan *plan, struct err *err)
         return config_err(config, err, "image", "path", "%s: %s", path, problem);
     if (!config->image_has_sha256)
         return 0;
-    if (digest_file(plan->image_digest, plan->image_fd, err) < 0)
+    if (image_digest_check(plan->image_fd, config->image_sha256, plan->image_digest, err) < 0)
         return err_wrap(err, "%s", path);
     text_hex(text, plan->image_digest, DIGEST_BYTES);
     text_hex(wanted, config->image_sha256, DIGEST_BYTES);
