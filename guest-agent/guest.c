@@ -25,6 +25,9 @@
 /* fs/ext4/ext4.h; not in the kernel's user headers. */
 #define GUEST_EXT4_RESIZE _IOW('f', 16, uint64_t)
 
+/* include/uapi/linux/mount.h; musl has no name for it. */
+#define GUEST_MS_NOSYMFOLLOW 256UL
+
 enum {
     GUEST_BLOCK_BYTES = 4096,
     /* With less left, the disk was full: the next write of a program's buffer fails. */
@@ -159,4 +162,16 @@ int guest_mount_scratch(const struct job *job, struct err *err)
     if (guest_make_folders(job, err) < 0)
         return -1;
     return guest_limit_inodes(job, err);
+}
+
+int guest_mount_salvage(struct err *err)
+{
+    const unsigned long flags =
+        MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME | GUEST_MS_NOSYMFOLLOW;
+
+    /* noload: a journal that was never there is not replayed. errors: what the disk says of it, a
+     * panic perhaps, does not count. */
+    if (mount(WIRE_DISK_SCRATCH, PLACE_SCRATCH, "ext4", flags, "noload,errors=continue") < 0)
+        return err_sys(err, "cannot mount the scratch disk %s", WIRE_DISK_SCRATCH);
+    return 0;
 }

@@ -21,6 +21,12 @@ int guest_set_clock(uint64_t clock_ns, struct err *err);
 int guest_mount_scratch(const struct job *job, struct err *err);
 
 /*
+ * Mount a scratch disk that another guest left, read-only. It may hold anything: what the kernel
+ * makes of it is this machine's trouble and no other's.
+ */
+int guest_mount_salvage(struct err *err);
+
+/*
  * WIRE_LIMIT_DISK and WIRE_LIMIT_INODES, as far as the scratch disk is full now. A task that met a
  * full disk and then deleted something is not told from one that did not.
  */

@@ -132,6 +132,8 @@ static bool job_take_number(struct job *job, const struct job_field *field)
         return job_take_flag(&job->stdin_stream, field->number);
     case JOB_IMPORT:
         return job_take_flag(&job->import, field->number);
+    case JOB_SALVAGE:
+        return job_take_flag(&job->salvage, field->number);
     case JOB_ROOT_OVERLAY:
         return job_take_flag(&job->root_overlay, field->number);
     default:
@@ -161,6 +163,8 @@ int job_read(struct job *job, uint8_t *bytes, size_t size, struct err *err)
     }
     if (more < 0)
         return -1;
+    if (job->salvage)
+        return job->collect_count > 0 ? 0 : err_set(err, "the job has nothing to salvage");
     for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
         if (!(seen & (1U << required[i])))
             return err_set(err, "the job lacks field %u", (unsigned)required[i]);

@@ -39,6 +39,7 @@ struct job {
     bool stdin_stream;
     bool import;
     bool root_overlay;
+    bool salvage; /* then there are collects, and nothing else */
 };
 
 /*

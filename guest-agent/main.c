@@ -81,6 +81,23 @@ static int agent_run_job(const struct channel *channel, uint64_t job_ns, struct 
     return agent_export(channel, task_fd, err);
 }
 
+/* The disk that another guest left: nothing is run, what was declared is exported. */
+static int agent_salvage(const struct channel *channel, struct err *err)
+{
+    struct err why = ERR_INIT;
+    AUTO_FD int task_fd = -1;
+
+    if (guest_mount_salvage(err) < 0)
+        return -1;
+    task_fd = open(PLACE_SCRATCH_TASK, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (task_fd < 0)
+        return err_sys(err, "cannot open the folder that the task had");
+    err_set(&why, "this machine runs nothing: it exports what another left");
+    if (session_refuse(channel, &why, err) < 0)
+        return -1;
+    return agent_export(channel, task_fd, err);
+}
+
 static int agent_run(struct channel *channel, uint64_t started_ns, struct err *err)
 {
     size_t job_size;
@@ -96,6 +113,8 @@ static int agent_run(struct channel *channel, uint64_t started_ns, struct err *e
     job_ns = clock_mono_ns();
     if (job_read(&job, job_bytes, job_size, err) < 0)
         return -1;
+    if (job.salvage)
+        return agent_salvage(channel, err);
     if (guest_set_clock(job.clock_ns, err) < 0 || guest_mount_scratch(&job, err) < 0)
         return -1;
     return agent_run_job(channel, job_ns, err);

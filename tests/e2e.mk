@@ -21,5 +21,16 @@ $(E2E)/actor.cpio: $(E2E)/actor guest-agent/mkinitramfs
 	$(call say,CPIO,$@)
 	$(Q)guest-agent/mkinitramfs $< $@
 
+# The agent beside somebody who damages its disk; tests/guest-agents/saboteur.c.
+$(E2E)/saboteur: $(OBJ)/guest/tests/guest-agents/saboteur.o
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(AGENT_CFLAGS) $(AGENT_LDFLAGS) -o $@ $^
+
+$(E2E)/saboteur.cpio: $(E2E)/saboteur $(GUEST)/initramfs.cpio \
+                            tests/guest-agents/mksaboteur
+	$(call say,CPIO,$@)
+	$(Q)tests/guest-agents/mksaboteur $(GUEST)/initramfs.cpio $< $(GUEST)/vmrun-agent $@
+
 .PHONY: e2e-tools
-e2e-tools: $(E2E)/kill_at $(E2E)/actor.cpio
+e2e-tools: $(E2E)/kill_at $(E2E)/actor.cpio $(E2E)/saboteur.cpio

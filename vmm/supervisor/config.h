@@ -105,6 +105,7 @@ struct config {
     uint64_t artifacts_file_bytes;
     uint64_t artifacts_files;
     uint64_t artifacts_depth;
+    uint32_t salvage; /* 0 or 1 */
 
     char *output; /* {name} and {run} not replaced yet */
 

@@ -463,6 +463,8 @@ const struct config_key config_keys[] = {
         .fallback = "100000", .help = "files and directories of the inputs, and unpacked ones"},
     {"input_options", "max_depth", parse_count, FIELD(input_depth), RANGE(1, INPUT_DEPTH_MAX),
         .fallback = "64", .help = "directories below each other in an input, and in an archive"},
+    {"artifacts", "salvage", parse_choice, FIELD(salvage), .words = no_yes, .fallback = "yes",
+        .help = "yes: when the guest is lost, a second one exports what it left on its disk"},
 };
 /* clang-format on */
 const size_t config_key_count = sizeof(config_keys) / sizeof(config_keys[0]);

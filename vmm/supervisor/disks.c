@@ -145,6 +145,14 @@ int disks_make(struct disks *disks, const struct plan *plan, struct err *err)
     return disks_make_import(disks, plan, err);
 }
 
+int disks_make_salvage(
+    struct disks *disks, const struct disks *of, const struct plan *plan, struct err *err)
+{
+    *disks = (struct disks)DISKS_INIT;
+    disks->scratch = disk_reopen_readonly(of->scratch, err);
+    return disks->scratch < 0 ? -1 : disks_make_export(disks, plan, err);
+}
+
 void disks_free(struct disks *disks)
 {
     fd_close(&disks->scratch);

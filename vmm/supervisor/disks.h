@@ -23,6 +23,13 @@ struct disks {
 /* Size of the export disk: the artifacts and what their archive adds. */
 uint64_t disk_export_bytes(const struct config *config);
 
+/*
+ * The disks of a second machine that exports what the first left in OF: its scratch disk, opened
+ * anew for reading only, and an export disk of its own.
+ */
+int disks_make_salvage(
+    struct disks *disks, const struct disks *of, const struct plan *plan, struct err *err);
+
 int disks_make(struct disks *disks, const struct plan *plan, struct err *err);
 void disks_free(struct disks *disks);
 

@@ -75,21 +75,42 @@ int job_pack(const struct config *config, uint64_t clock_ns, struct writer *writ
     return 0;
 }
 
+/* A sealed file of what was packed. */
+static int job_file(const struct writer *writer, const uint8_t *bytes, struct err *err)
+{
+    AUTO_FD int fd = memfd_create("job", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    if (fd < 0)
+        return err_sys(err, "cannot create memory for the job");
+    if (fd_write_all(fd, bytes, writer->used) < 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
+        return err_sys(err, "cannot write the job");
+    return fd_take(&fd);
+}
+
 int job_make(const struct config *config, struct err *err)
 {
     AUTO_FREE uint8_t *bytes = malloc(WIRE_JOB_MAX_BYTES);
-    AUTO_FD int fd = memfd_create("job", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     struct writer writer;
 
     if (!bytes)
         return err_sys(err, "cannot write the job");
     writer = writer_make(bytes, WIRE_JOB_MAX_BYTES);
-    if (fd < 0)
-        return err_sys(err, "cannot create memory for the job");
     if (job_pack(config, clock_real_ns(), &writer, err) < 0)
         return -1;
-    if (fd_write_all(fd, bytes, writer.used) < 0 ||
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
+    return job_file(&writer, bytes, err);
+}
+
+int job_make_salvage(const struct config *config, struct err *err)
+{
+    AUTO_FREE uint8_t *bytes = malloc(WIRE_JOB_MAX_BYTES);
+    struct writer writer;
+
+    if (!bytes)
         return err_sys(err, "cannot write the job");
-    return fd_take(&fd);
+    writer = writer_make(bytes, WIRE_JOB_MAX_BYTES);
+    job_put_number(&writer, JOB_SALVAGE, 1);
+    put_list(&writer, JOB_COLLECT, &config->collect);
+    must(!writer.failed); /* at most JOB_COLLECTS_MAX paths */
+    return job_file(&writer, bytes, err);
 }

@@ -13,4 +13,7 @@ int job_pack(
 /* The same into a sealed memfd. Returns the fd or -1. */
 int job_make(const struct config *config, struct err *err);
 
+/* The job of a second machine, which exports what the first left: no task, no inputs. */
+int job_make_salvage(const struct config *config, struct err *err);
+
 #endif

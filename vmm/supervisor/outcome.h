@@ -62,6 +62,14 @@ struct outcome_digest {
     uint8_t sha256[IPC_DIGEST_BYTES];
 };
 
+/* A second machine that was to export what the first left. */
+struct outcome_salvage {
+    bool tried;
+    bool exported;
+    struct wire_exported claims; /* of EXPORTED */
+    char text[ERR_TEXT_BYTES];   /* why there is nothing; bytes of the guest in it are escaped */
+};
+
 struct outcome {
     uint64_t moments_ns[MOMENT_COUNT]; /* CLOCK_MONOTONIC; 0: it did not come to that */
     uint64_t began_real_ns;            /* CLOCK_REALTIME of MOMENT_BEGIN */
@@ -84,6 +92,7 @@ struct outcome {
     bool extracted_due; /* the extractor was to run */
     bool has_extracted;
     struct ipc_extracted extracted;
+    struct outcome_salvage salvage;
     char extractor_end[128]; /* how it ended, when it did not finish */
 
     /* Seen by the host. */

@@ -199,6 +199,9 @@ json_t *result_artifacts(const struct config *config, const struct outcome *outc
     put(object, "list", list);
     put(object, "skipped", skipped);
     put_number(object, "unlisted", skips > listed ? skips - listed : 0);
+    put(object, "salvaged", json_boolean(published && outcome->salvage.exported));
+    put_text(object, "salvage_error",
+        outcome->salvage.tried && !outcome->salvage.exported ? outcome->salvage.text : NULL);
     return object;
 }
 

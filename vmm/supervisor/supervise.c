@@ -110,6 +110,7 @@ static const struct {
     [STATE_LEAVE] = {0, leave_expired},
     [STATE_KILLED] = {0, NULL},
     [STATE_SCRIBE] = {0, run_scribe_overdue},
+    [STATE_SALVAGE] = {0, run_salvage_overdue},
     [STATE_EXTRACT] = {0, run_extractor_overdue},
     [STATE_DONE] = {0, NULL},
 };
@@ -135,6 +136,8 @@ static uint64_t state_duration_ns(const struct supervision *run, enum run_state 
         return LEAVE_GRACE_NS;
     case STATE_SCRIBE:
         return SCRIBE_GRACE_NS + transfer_ns(config->stdout_bytes + config->stderr_bytes);
+    case STATE_SALVAGE:
+        return run_salvage_ns(config) + EXPORT_BASE_NS + transfer_ns(config->artifacts_total_bytes);
     case STATE_EXTRACT:
         /* Read, written, and hashed: holes are hashed too. */
         return EXPORT_BASE_NS + transfer_ns(2 * disk_allocated_bytes(run->disks->export_disk) +
@@ -353,14 +356,15 @@ static void run_init(struct supervision *run)
         void (*ready)(void *context, uint32_t events);
     } sources[] = {{&run->monitor_ipc, monitor_ready}, {&run->monitor_end, monitor_ended},
         {&run->scribe_ipc, run_scribe_ready}, {&run->scribe_end, run_scribe_ended},
-        {&run->extractor_ipc, NULL}, {&run->extractor_end, NULL},
-        {&run->signals, run_signal_ready}};
+        {&run->extractor_ipc, NULL}, {&run->extractor_end, NULL}, {&run->salvager_ipc, NULL},
+        {&run->salvager_end, NULL}, {&run->signals, run_signal_ready}};
 
     for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
         *sources[i].source =
             (struct loop_source){.fd = -1, .ready = sources[i].ready, .context = run};
     run->deadline = (struct loop_timer){.expired = deadline_expired, .context = run};
-    run->monitor = run->scribe = run->extractor = (struct child)CHILD_INIT;
+    run->monitor = run->scribe = run->extractor = run->salvager = (struct child)CHILD_INIT;
+    run->salvage_disks = (struct disks)DISKS_INIT;
     run->signal_fd = run->artifacts_fd = run->loop.epoll_fd = -1;
     for (int i = 0; i < 2; i++)
         run->live[i] = (struct live)LIVE_INIT;
@@ -391,6 +395,8 @@ void supervise(struct supervision *run, const struct plan *plan, const struct di
     /* Only after an error is one of them still there. */
     child_fini(&run->monitor);
     child_fini(&run->extractor);
+    child_fini(&run->salvager);
+    disks_free(&run->salvage_disks);
     child_fini(&run->scribe);
     stdin_pump_stop(&run->stdin_pump);
     progress_stop(&run->progress);

@@ -28,6 +28,7 @@ enum run_state {
     STATE_LEAVE,   /* ENDED came: the monitor exits */
     STATE_KILLED,  /* the monitor was sent SIGKILL */
     STATE_SCRIBE,  /* the monitor is gone: the scribe finishes the logs */
+    STATE_SALVAGE, /* the guest was lost: a second one exports what it left */
     STATE_EXTRACT, /* the extractor reads the export disk */
     STATE_DONE,
     STATE_COUNT,
@@ -63,6 +64,10 @@ struct supervision {
     struct digest_work kernel_digest;        /* supervise_digest.c */
     struct loop_timer digest_turn;
     struct child monitor, scribe, extractor;
+    struct child salvager; /* the monitor of the second machine */
+    struct disks salvage_disks;
+    struct loop_source salvager_ipc, salvager_end;
+    uint32_t salvager_seen; /* as records_seen */
     struct loop_source monitor_ipc, monitor_end, scribe_ipc, scribe_end, extractor_ipc,
         extractor_end;
     struct loop_source signals;

@@ -13,7 +13,7 @@
 
 /* ---- scribe ---------------------------------------------------------------------------------- */
 
-static void start_extractor(struct supervision *run);
+static void logs_closed(struct supervision *run);
 
 static bool scribe_is_finished(const struct supervision *run)
 {
@@ -25,7 +25,7 @@ void run_monitor_gone(struct supervision *run)
 {
     run_enter(run, STATE_SCRIBE);
     if (scribe_is_finished(run))
-        start_extractor(run);
+        logs_closed(run);
 }
 
 void run_live_changed(void *context)
@@ -35,7 +35,7 @@ void run_live_changed(void *context)
     if (run->state == STATE_DONE && live_drained(&run->live[0]) && live_drained(&run->live[1]))
         loop_stop(&run->loop);
     else if (run->state == STATE_SCRIBE && scribe_is_finished(run))
-        start_extractor(run);
+        logs_closed(run);
 }
 
 /* The scribe made a line that it must not make: it was taken over. */
@@ -109,7 +109,7 @@ void run_scribe_ended(void *context, uint32_t events)
         /* The task's output has nowhere to go. */
         run_end(run, CAUSE_SCRIBE_ENDED);
     } else if (run->state == STATE_SCRIBE && scribe_is_finished(run)) {
-        start_extractor(run);
+        logs_closed(run);
     }
 }
 
@@ -125,7 +125,7 @@ void run_scribe_overdue(struct supervision *run)
     for (int i = 0; i < 2; i++)
         live_end_input(&run->live[i]);
     if (run->scribe_end.fd < 0)
-        start_extractor(run);
+        logs_closed(run);
 }
 
 /* ---- extractor ------------------------------------------------------------------------------- */
@@ -262,6 +262,9 @@ static int spawn_extractor(struct supervision *run, struct err *err)
     struct child_fd fds[] = {
         {run->disks->export_readonly, EXTRACTOR_FD_DISK}, {-1, EXTRACTOR_FD_OUT}};
 
+    if (run->outcome->salvage.exported)
+        fds[0].fd = run->salvage_disks.export_readonly;
+
     run->artifacts_fd = output_begin_artifacts(run->output_fd, run->plan->run_id, err);
     fds[1].fd = run->artifacts_fd;
     if (run->artifacts_fd < 0 ||
@@ -281,8 +284,9 @@ static void start_extractor(struct supervision *run)
     struct outcome *outcome = run->outcome;
     struct err err = ERR_INIT;
 
-    must(run->monitor.pid == 0);
-    outcome->extracted_due = outcome->has_exported && run->plan->config->collect.count > 0;
+    must(run->monitor.pid == 0 && run->salvager.pid == 0);
+    outcome->extracted_due = (outcome->has_exported || outcome->salvage.exported) &&
+                             run->plan->config->collect.count > 0;
     if (!outcome->extracted_due) {
         finish_artifacts(run);
         return;
@@ -294,4 +298,26 @@ static void start_extractor(struct supervision *run)
         return;
     }
     run_enter(run, STATE_EXTRACT);
+}
+
+void run_salvage_over(struct supervision *run)
+{
+    start_extractor(run);
+}
+
+static void logs_closed(struct supervision *run)
+{
+    struct outcome_salvage *salvage = &run->outcome->salvage;
+    struct err err = ERR_INIT;
+
+    if (!run_salvage_due(run)) {
+        start_extractor(run);
+        return;
+    }
+    salvage->tried = true;
+    if (run_salvage_start(run, &err) == 0)
+        return;
+    memcpy(salvage->text, err.text, sizeof(err.text));
+    child_fini(&run->salvager);
+    start_extractor(run);
 }

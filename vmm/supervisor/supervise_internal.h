@@ -38,6 +38,20 @@ int run_spawn(const struct supervision *run, struct child *child, const char *na
  * end, which the loop sees, says more. */
 int run_setup_sent(int failed, struct err *err);
 
+/* The setup of the run's machine. */
+struct ipc_machine run_machine_setup(const struct supervision *run);
+
+/*
+ * supervise_salvage.c: when the guest was lost before it could export. Due: it was, and the task
+ * had begun. After the start, which may fail, run_salvage_over() is called once.
+ */
+bool run_salvage_due(const struct supervision *run);
+int run_salvage_start(struct supervision *run, struct err *err);
+void run_salvage_over(struct supervision *run);
+void run_salvage_overdue(struct supervision *run);
+void run_salvage_cancel(struct supervision *run);
+uint64_t run_salvage_ns(const struct config *config);
+
 /* supervise_limits.c: what the task may use, seen from outside of the guest. */
 void run_limits_start(struct supervision *run);
 /* CPU time that the limit means, with what the guest needs besides the task. */

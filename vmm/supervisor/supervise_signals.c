@@ -17,6 +17,8 @@ static void cancel_softly(struct supervision *run, int number)
     struct err err = ERR_INIT;
 
     run_say(run, "cancelling: the task is told to end; a second signal ends the run at once");
+    if (run->state == STATE_SALVAGE)
+        run_salvage_cancel(run);
     if (run->outcome->has_exited || run->state >= STATE_STOP)
         return; /* the task's own verdict stands; what is left is short */
     run->outcome->cause = CAUSE_CANCELLED;
@@ -38,6 +40,7 @@ static void cancel_hard(struct supervision *run, int number)
     if (run->state < STATE_KILLED)
         run_enter(run, STATE_KILLED);
     child_kill(&run->extractor);
+    run_salvage_cancel(run);
 }
 
 void run_signal_ready(void *context, uint32_t events)

@@ -149,7 +149,7 @@ static int start_scribe(struct supervision *run, const struct plumbing *plumbing
     return run_setup_sent(ipc_send_scribe(run->scribe.ipc, &setup, err), err);
 }
 
-static struct ipc_machine machine_setup(const struct supervision *run)
+struct ipc_machine run_machine_setup(const struct supervision *run)
 {
     const struct config *config = run->plan->config;
     struct ipc_machine setup = {.cpu_count = (uint32_t)config->vcpus,
@@ -185,7 +185,7 @@ static uint64_t largest_disk(const struct disks *disks)
 static int start_monitor(struct supervision *run, const struct plumbing *plumbing, struct err *err)
 {
     const struct plan *plan = run->plan;
-    struct ipc_machine setup = machine_setup(run);
+    struct ipc_machine setup = run_machine_setup(run);
     struct child_fd fds[] = {
         {plan->kvm_fd, MONITOR_FD_KVM},
         {plan->kernel_fd, MONITOR_FD_KERNEL},

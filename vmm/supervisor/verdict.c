@@ -252,7 +252,8 @@ static void verdict_collect_limits(struct verdict *verdict, const struct outcome
             outcome->totals[i].kept_bytes < outcome->totals[i].total_bytes)
             verdict_add_limit(verdict, streams[i]);
     }
-    if (outcome->has_exported && outcome->exported.error == ENOSPC)
+    if ((outcome->has_exported && outcome->exported.error == ENOSPC) ||
+        (outcome->salvage.exported && outcome->salvage.claims.error == ENOSPC))
         verdict_add_limit(verdict, "artifacts");
 }
 

@@ -42,7 +42,9 @@ enum job_tag {
     JOB_UNPACK_BYTES = 21, /* number: content of all files of one archive */
     JOB_UNPACK_FILES = 22, /* number: its entries */
     JOB_UNPACK_DEPTH = 23, /* number: components of a name in it */
-    JOB_TAG_LAST = JOB_UNPACK_DEPTH,
+    JOB_SALVAGE =
+        24, /* number: 1 = run nothing: export COLLECT from a scratch disk that was left */
+    JOB_TAG_LAST = JOB_SALVAGE,
 };
 
 /* Limits of a job. config_keys.c and the agent's job_read.c hold to them, not job_next(). */

@@ -171,6 +171,42 @@ static void collect_paths(void **state)
     }
 }
 
+static void archives_to_unpack(void **state)
+{
+    (void)state;
+    refuse_text(JOB_UNPACK, "../a");
+    refuse_text(JOB_UNPACK, "/a");
+    refuse_number(JOB_UNPACK_BYTES, 0);
+    refuse_number(JOB_UNPACK_FILES, 0);
+    refuse_number(JOB_UNPACK_DEPTH, 0);
+    set_up(state);
+    put_rest(0);
+    put_text(JOB_UNPACK, "a/b");
+    put_text(JOB_UNPACK, "c");
+    assert_int_equal(read_job(), 0);
+    assert_int_equal(job.unpack_count, 2);
+    assert_string_equal(job.unpacks[0], "a/b");
+    assert_string_equal(job.unpacks[1], "c");
+    assert_false(job.salvage);
+}
+
+static void a_salvage_needs_nothing_else(void **state)
+{
+    (void)state;
+    job_put_number(&writer, JOB_SALVAGE, 1);
+    assert_int_equal(read_job(), -1);
+    assert_string_equal(err.text, "the job has nothing to salvage");
+    set_up(state);
+    job_put_number(&writer, JOB_SALVAGE, 1);
+    put_text(JOB_COLLECT, "out");
+    assert_int_equal(read_job(), 0);
+    assert_true(job.salvage && job.collect_count == 1);
+    set_up(state);
+    put_text(JOB_COLLECT, "out");
+    job_put_number(&writer, JOB_SALVAGE, 0);
+    assert_int_equal(read_job(), -1); /* an ordinary job, and a part of one */
+}
+
 static void counts_at_their_limit(void **state)
 {
     for (int extra = 0; extra <= 1; extra++) {
@@ -228,6 +264,8 @@ int main(void)
         cmocka_unit_test_setup(impossible_values, set_up),
         cmocka_unit_test_setup(ids_at_their_limit, set_up),
         cmocka_unit_test_setup(collect_paths, set_up),
+        cmocka_unit_test_setup(archives_to_unpack, set_up),
+        cmocka_unit_test_setup(a_salvage_needs_nothing_else, set_up),
         cmocka_unit_test_setup(counts_at_their_limit, set_up),
         cmocka_unit_test_setup(strings_at_their_limit, set_up),
         cmocka_unit_test_setup(malformed_fields, set_up),

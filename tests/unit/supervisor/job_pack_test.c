@@ -36,6 +36,10 @@ static int set_up(void **state)
     config.cpu_ns = 9;
     config.idle_ns = 10;
     config.inodes = 11;
+    text_list_add(&config.unpack, "a");
+    config.input_total_bytes = 12;
+    config.input_files = 13;
+    config.input_depth = 14;
     return 0;
 }
 
@@ -45,6 +49,7 @@ static int tear_down(void **state)
     text_list_free(&config.argv);
     text_list_free(&config.env);
     text_list_free(&config.collect);
+    text_list_free(&config.unpack);
     free(config.path);
     free(config.workdir);
     free(config.hostname);
@@ -84,7 +89,24 @@ static void the_agent_reads_what_the_config_says(void **state)
     assert_string_equal(text,
         "1=sh;1=;2=PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin;2=HOME=/task;"
         "2=A=1;3=/task;4=h;5=1000;6=1001;7=99;8=5;9=6;10=7;11=8;12=0;13=0;14=out;15=0;16=8192;"
-        "17=9;18=10;19=11;");
+        "17=9;18=10;19=11;20=a;21=12;22=13;23=14;");
+}
+
+/* Nothing of what the task had: no command, no environment, no inputs. */
+static void the_job_of_a_salvage_says_what_to_collect(void **state)
+{
+    struct err err = ERR_INIT;
+    AUTO_FD int fd = job_make_salvage(&config, &err);
+    uint8_t bytes[4096];
+    char text[4096];
+    ssize_t size;
+
+    (void)state;
+    assert_true(fd >= 0);
+    size = fd_pread_all(fd, bytes, sizeof(bytes), 0);
+    assert_true(size > 0);
+    job_text(bytes, (size_t)size, text);
+    assert_string_equal(text, "24=1;14=out;");
 }
 
 static void the_user_replaces_the_default_environment(void **state)
@@ -136,6 +158,7 @@ static void the_memory_is_sealed(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(the_agent_reads_what_the_config_says, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(the_job_of_a_salvage_says_what_to_collect, set_up, tear_down),
     cmocka_unit_test_setup_teardown(the_user_replaces_the_default_environment, set_up, tear_down),
     cmocka_unit_test_setup_teardown(a_job_that_does_not_fit_is_refused, set_up, tear_down),
     cmocka_unit_test_setup_teardown(the_memory_is_sealed, set_up, tear_down),

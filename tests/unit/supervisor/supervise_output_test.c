@@ -10,7 +10,7 @@
 /* LINK: vmm/supervisor/events.c vmm/supervisor/event_guard.c vmm/supervisor/progress.c */
 /* LINK: vmm/supervisor/story.c vmm/supervisor/result.c vmm/supervisor/result_parts.c */
 /* LINK: vmm/supervisor/text_list.c tests/unit/supervisor/supervised.c */
-/* LINK: tests/unit/supervisor/fake_children.c vmm/wire/wire.c */
+/* LINK: tests/unit/supervisor/fake_children.c vmm/supervisor/supervise_salvage.c vmm/wire/wire.c */
 /* LINK: vmm/wire/job.c vmm/ipc/ipc.c vmm/ipc/record.c vmm/base/clock.c vmm/base/cursor.c */
 /* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/loop.c vmm/base/text.c -ljansson -lcrypto */
 /* supervise_output_test.c: what goes into a run and comes out of it while it goes on. */

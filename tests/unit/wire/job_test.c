@@ -10,12 +10,12 @@
 static bool tag_is_text(uint32_t tag)
 {
     return tag == JOB_ARG || tag == JOB_ENV || tag == JOB_WORKDIR || tag == JOB_HOSTNAME ||
-           tag == JOB_COLLECT;
+           tag == JOB_COLLECT || tag == JOB_UNPACK;
 }
 
 static bool tag_repeats(uint32_t tag)
 {
-    return tag == JOB_ARG || tag == JOB_ENV || tag == JOB_COLLECT;
+    return tag == JOB_ARG || tag == JOB_ENV || tag == JOB_COLLECT || tag == JOB_UNPACK;
 }
 
 /* Read all fields: how many there are, or -1. */
