@@ -24,10 +24,15 @@ static const char *suberror_text(uint64_t suberror)
 
 static void detail_of_exited(const struct outcome *outcome, char *text, size_t size)
 {
+    const char *why = strerror((int)outcome->exited.code);
     char said[SAID_BYTES];
 
     text_escape(said, sizeof(said), outcome->exited.text, strlen(outcome->exited.text));
-    snprintf(text, size, "%s%s%s", said, said[0] ? ": " : "", strerror((int)outcome->exited.code));
+    /* Most texts say it already, and some have no such cause. */
+    if (said[0] && (outcome->exited.code == 0 || strstr(said, why)))
+        snprintf(text, size, "%s", said);
+    else
+        snprintf(text, size, "%s%s%s", said, said[0] ? ": " : "", why);
 }
 
 static void detail_of_ended(const struct outcome *outcome, char *text, size_t size)
