@@ -165,8 +165,11 @@ static void tell_verdict(const struct task *task, const struct verdict *verdict)
             task_narrate(task, "limit reached: %s", verdict->limits_hit[i]);
     }
     if (task->config.collect.count > 0)
-        task_narrate(task, "%zu artifact%s in %s/artifacts", files, files == 1 ? "" : "s",
-            task->plan.output);
+        task_narrate(task, "%zu artifact%s in %s/artifacts%s", files, files == 1 ? "" : "s",
+            task->plan.output,
+            task->outcome.salvage.exported ? ", salvaged from the disk of the lost guest" : "");
+    if (task->outcome.salvage.tried && !task->outcome.salvage.exported)
+        task_narrate(task, "nothing could be salvaged: %s", task->outcome.salvage.text);
 }
 
 static struct supervise_view task_view(
