@@ -140,8 +140,10 @@ static uint64_t state_duration_ns(const struct supervision *run, enum run_state 
         return run_salvage_ns(config) + EXPORT_BASE_NS + transfer_ns(config->artifacts_total_bytes);
     case STATE_EXTRACT:
         /* Read, written, and hashed: holes are hashed too. */
-        return EXPORT_BASE_NS + transfer_ns(2 * disk_allocated_bytes(run->disks->export_disk) +
-                                            config->artifacts_total_bytes);
+        return EXPORT_BASE_NS +
+               transfer_ns(2 * disk_allocated_bytes(run->disks->export_disk) +
+                           2 * disk_allocated_bytes(run->salvage_disks.export_disk) +
+                           config->artifacts_total_bytes);
     default:
         return 0;
     }

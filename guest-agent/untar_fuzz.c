@@ -2,7 +2,7 @@
 /* LINK: guest-agent/tar.c guest-agent/tar_pax.c guest-agent/gunzip.c */
 /* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/text.c -lz */
 /*
- * tar_fuzz.c: an archive of any bytes, plain or gzip: it ends, within its limits, and every name
+ * untar_fuzz.c: an archive of any bytes, plain or gzip: it ends, within its limits, and every name
  * that is handed out is relative, clean and of bounded length. The first byte says how much a read
  * returns, so that every boundary is met, and by its high bit that checksums of headers are put
  * right, since no mutation keeps them.
