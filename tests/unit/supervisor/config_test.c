@@ -220,6 +220,25 @@ static void limits_that_are_not_given_follow_from_others(void **state)
         "dir/task.ini:6: [limits] inodes: \"0\": it must be between 16 and 67108864");
 }
 
+static void options_of_inputs(void **state)
+{
+    (void)state;
+    assert_good(GOOD "[limits]\ndisk = 32M\n[input]\na = x.tar\nb/c = y\n");
+    assert_true(config.input_total_bytes == 32 * MIB && config.input_files == 100000);
+    assert_true(config.input_depth == 64 && config.input_follow == 0 && config.salvage == 1);
+    assert_false(config.inputs[0].unpack || config.inputs[1].unpack);
+    assert_good(GOOD "[input]\na = x.tar\nb/c = y\n[input_options]\nunpack = /task/b//c, a\n"
+                     "max_total = 1B\nmax_files = 1\nmax_depth = 1\nfollow_links = yes\n");
+    assert_true(config.inputs[0].unpack && config.inputs[1].unpack);
+    assert_true(config.input_total_bytes == 1 && config.input_follow == 1);
+    assert_problem(GOOD "[input]\na = x\n[input_options]\nunpack = b\n",
+        "dir/task.ini:8: [input_options] unpack: b is not the destination of a line of [input]");
+    assert_problem(GOOD "[input_options]\nmax_depth = 65\n",
+        "dir/task.ini:6: [input_options] max_depth: \"65\": it must be between 1 and 64");
+    assert_problem(GOOD "[input_options]\nmax_files = 1000001\n",
+        "dir/task.ini:6: [input_options] max_files: \"1000001\": it must be between 1 and 1000000");
+}
+
 static void missing_keys_are_named(void **state)
 {
     (void)state;
@@ -303,6 +322,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(values_in_messages_are_escaped_and_cut, tear_down),
     cmocka_unit_test_teardown(unknown_names_get_the_nearest_known_one, tear_down),
     cmocka_unit_test_teardown(duplicates_are_refused, tear_down),
+    cmocka_unit_test_teardown(options_of_inputs, tear_down),
     cmocka_unit_test_teardown(a_shell_gets_the_command_as_it_is, tear_down),
     cmocka_unit_test_teardown(limits_that_are_not_given_follow_from_others, tear_down),
     cmocka_unit_test_teardown(missing_keys_are_named, tear_down),
