@@ -84,8 +84,10 @@ int plan_open_image(struct plan *plan, struct err *err)
     problem = image_problem(head, plan->image_stamp.size);
     if (problem)
         return config_err(config, err, "image", "path", "%s: %s", path, problem);
-    if (!config->image_has_sha256)
+    if (!config->image_has_sha256) {
+        plan->image_digest_known = image_digest_recall(plan->image_fd, plan->image_digest);
         return 0;
+    }
     if (image_digest_check(plan->image_fd, config->image_sha256, plan->image_digest, err) < 0)
         return err_wrap(err, "%s", path);
     text_hex(text, plan->image_digest, DIGEST_BYTES);

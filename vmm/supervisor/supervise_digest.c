@@ -3,13 +3,14 @@
  * supervise_digest.c: digests of the kernel and the image of a run (supervisor; the files are the
  * user's). A kernel takes 10 to 40 ms, much of a short run: it is hashed in small turns of the
  * event loop while the task runs, and only the rest when the machine is gone. An image takes ten
- * times as long: its digest is there when the plan has it.
+ * times as long: its digest is that of the plan, or computed once and then remembered.
  */
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "supervisor/image_verify.h"
 #include "supervisor/supervise_internal.h"
 
 /* Half a millisecond with SHA instructions, some without: no deadline is missed by that. */
@@ -50,6 +51,21 @@ static void compare(struct outcome_digest *digest, const struct file_stamp *then
     digest->known = digest->known && !digest->changed;
 }
 
+/*
+ * Once for each image, at the end of the first run that it has: later ones recall it. Not where
+ * that would be for nothing, and not when somebody waits for the end.
+ */
+static void learn_image_digest(struct supervision *run)
+{
+    struct outcome_digest *digest = &run->outcome->image_digest;
+    struct err ignored = ERR_INIT;
+
+    if (digest->known || !run->outcome->has_started || run->signal_count > 0 ||
+        !image_digest_lasts(run->plan->image_fd))
+        return;
+    digest->known = image_digest_compute(run->plan->image_fd, digest->sha256, &ignored) == 0;
+}
+
 void run_digests_finish(struct supervision *run)
 {
     const struct plan *plan = run->plan;
@@ -65,6 +81,7 @@ void run_digests_finish(struct supervision *run)
     compare(&outcome->kernel_digest, &plan->kernel_stamp, plan->kernel_fd);
     outcome->image_digest.known = plan->image_digest_known;
     memcpy(outcome->image_digest.sha256, plan->image_digest, DIGEST_BYTES);
+    learn_image_digest(run);
     compare(&outcome->image_digest, &plan->image_stamp, plan->image_fd);
     if (outcome->image_digest.changed && plan->config->image_has_sha256 &&
         outcome->cause == CAUSE_NONE) {

@@ -138,6 +138,31 @@ static void a_guest_that_talks_is_not_silent(void **state)
     assert_true(outcome.totals[STREAM_STDOUT].total_bytes == 6 + 14 * 2);
 }
 
+static void the_digest_of_an_image_is_learnt_once(void **state)
+{
+    uint8_t computed[DIGEST_BYTES];
+
+    memset(computed, 7, sizeof(computed));
+    supervise_script("ok"); /* others may write it, say */
+    assert_false(outcome.image_digest.known);
+    tear_down(state);
+    set_up(state);
+    image_lasts = true;
+    supervise_script("ok");
+    assert_true(outcome.image_digest.known);
+    assert_memory_equal(outcome.image_digest.sha256, computed, sizeof(computed));
+    tear_down(state);
+    set_up(state);
+    plan.image_digest_known = true; /* remembered, or asked for */
+    supervise_script("ok");
+    assert_true(outcome.image_digest.known && outcome.image_digest.sha256[0] == 0);
+    tear_down(state);
+    set_up(state);
+    supervise_script("term"); /* no task, and somebody waits */
+    assert_false(outcome.image_digest.known);
+    image_lasts = false;
+}
+
 static void a_deaf_monitor_is_killed(void **state)
 {
     (void)state;
@@ -283,6 +308,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_limit_of_the_monitor_itself_is_cpu_time_too),
     TEST(a_silent_guest_is_ended),
     TEST(a_guest_that_talks_is_not_silent),
+    TEST(the_digest_of_an_image_is_learnt_once),
     TEST(a_deaf_monitor_is_killed),
     TEST(a_signal_is_passed_to_the_task),
     TEST(a_signal_during_boot_ends_the_run),
