@@ -67,12 +67,3 @@ bool component_is_plain(const uint8_t *component, size_t size)
     }
     return true;
 }
-
-void component_fold(uint8_t *to, const uint8_t *component, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        uint8_t byte = component[i];
-
-        to[i] = byte >= 'A' && byte <= 'Z' ? (uint8_t)(byte - 'A' + 'a') : byte;
-    }
-}

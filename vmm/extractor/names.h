@@ -32,11 +32,4 @@ size_t name_component(const uint8_t *name, size_t size);
 /* True when a component may be a file name on the host: UTF-8 without controls (text.h). */
 bool component_is_plain(const uint8_t *component, size_t size);
 
-/*
- * Fold a component so that two that differ in ASCII case only become the same. Other letters and
- * Unicode normal forms are left alone: they are different names on Linux, where files are
- * published.
- */
-void component_fold(uint8_t *to, const uint8_t *component, size_t size);
-
 #endif

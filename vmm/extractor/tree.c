@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "extractor/fold.h"
 
 enum { TREE_KEY_BYTES = 12 };
 
@@ -62,11 +63,10 @@ static struct tree_key tree_hash(const struct tree *tree, enum tree_domain domai
 static struct tree_key tree_hash_shown(
     const struct tree *tree, const struct tree_key *parent, const uint8_t *component, size_t size)
 {
-    uint8_t folded[NAME_COMPONENT_MAX_BYTES];
+    uint32_t folded[FOLD_MAX];
+    size_t count = fold_name(folded, component, size);
 
-    must(size <= sizeof(folded));
-    component_fold(folded, component, size);
-    return tree_hash(tree, TREE_SHOWN, parent, folded, size);
+    return tree_hash(tree, TREE_SHOWN, parent, (const uint8_t *)folded, count * sizeof(folded[0]));
 }
 
 /* The slot of KEY, or the free one where it belongs. Ends: at least half of the slots are free. */

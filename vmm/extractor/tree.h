@@ -8,8 +8,8 @@
  * one place of the table.
  *
  * A name is exported where it says, but for a component that is not plain text or that differs from
- * a neighbour in case only: that one is called f-N, N counting up over the whole archive, and what
- * is below it lies in f-N too.
+ * a neighbour in case or normal form only (fold.h): that one is called f-N, N counting up over the
+ * whole archive, and what is below it lies in f-N too.
  */
 #ifndef VMM_EXTRACTOR_TREE_H
 #define VMM_EXTRACTOR_TREE_H

@@ -109,17 +109,6 @@ static void components_that_are_not_plain(void **state)
         assert_false(is_plain(not_plain[i]));
 }
 
-static void folding_is_ascii_only(void **state)
-{
-    static const char in[] = "AZaz09@[`{\xc3\x89";
-    static const char right[] = "azaz09@[`{\xc3\x89";
-    uint8_t out[sizeof(in)];
-
-    (void)state;
-    component_fold(out, (const uint8_t *)in, sizeof(in));
-    assert_memory_equal(out, right, sizeof(right));
-}
-
 static void components_end_at_slashes(void **state)
 {
     (void)state;
@@ -136,7 +125,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(depths),
     cmocka_unit_test(broken_names_are_escaped_in_messages),
     cmocka_unit_test(components_that_are_not_plain),
-    cmocka_unit_test(folding_is_ascii_only),
     cmocka_unit_test(components_end_at_slashes),
 };
 
