@@ -45,7 +45,7 @@ say = $(if $(Q),@printf '  %-8s %s\n' '$(1)' '$(2)')
 
 BASE     := vmm/base/clock.c vmm/base/cursor.c vmm/base/err.c vmm/base/fd.c vmm/base/loop.c \
             vmm/base/text.c
-WIRE     := vmm/wire/archive.c vmm/wire/job.c vmm/wire/wire.c
+WIRE     := vmm/wire/archive.c vmm/wire/job.c vmm/wire/pattern.c vmm/wire/wire.c
 IPC      := vmm/ipc/ipc.c vmm/ipc/record.c
 
 include vmm/sources.mk
@@ -55,7 +55,7 @@ EXECUTABLES := vmrun vmrun-monitor vmrun-scribe vmrun-extractor
 vmrun_LIBS           := -linih -ljansson -lcrypto
 vmrun-monitor_LIBS   := -lfdt
 vmrun-scribe_LIBS    := -lcrypto
-vmrun-extractor_LIBS := -lcrypto
+vmrun-extractor_LIBS := -lcrypto -lyajl -lz
 
 objects = $(patsubst %.c,$(OBJ)/%.o,$($(1)_SOURCES))
 

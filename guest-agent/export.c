@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/num.h"
 #include "listing.h"
+#include "matches.h"
 
 /* The longest path that fits a record, and one more name behind it. */
 enum { EXPORT_PATH_BYTES = ARCHIVE_NAME_MAX_BYTES + 1 + 255 + 1 };
@@ -31,12 +32,15 @@ struct export_level {
 struct exporter {
     struct archive_out *out;
     int root_fd;
+    struct export_caps caps;
     char path[EXPORT_PATH_BYTES]; /* of what is looked at, relative to the root */
     size_t path_length;
     struct export_level levels[EXPORT_DEPTH_MAX];
     size_t depth;         /* open levels */
     const char *previous; /* the last declared path whose parents were written */
     uint64_t files;
+    uint64_t entries;     /* files and directories */
+    uint64_t total_bytes; /* of the files */
     uint64_t skipped;
 };
 
@@ -83,9 +87,11 @@ static long export_open_beneath(const struct exporter *exporter, const char *pat
     return syscall(SYS_openat2, exporter->root_fd, path, &how, sizeof(how));
 }
 
+/* No more are listed on the host than there may be files; the rest is only counted. */
 static void export_skip(struct exporter *exporter, enum archive_skip reason)
 {
-    archive_out_skipped(exporter->out, exporter->path, reason);
+    if (exporter->skipped < exporter->caps.files)
+        archive_out_skipped(exporter->out, exporter->path, reason);
     exporter->skipped++;
 }
 
@@ -155,6 +161,16 @@ static int export_data(struct exporter *exporter, int fd, uint64_t start, uint64
     return 0;
 }
 
+/* 0, or the cap that a file of SIZE breaks. */
+static uint32_t export_over_cap(const struct exporter *exporter, uint64_t size)
+{
+    if (size > exporter->caps.file_bytes)
+        return ARCHIVE_SKIP_FILE_TOO_BIG;
+    if (size > exporter->caps.total_bytes - exporter->total_bytes)
+        return ARCHIVE_SKIP_TOTAL_TOO_BIG;
+    return 0;
+}
+
 static void export_file(struct exporter *exporter, int parent, const char *name)
 {
     AUTO_FD int fd =
@@ -162,6 +178,7 @@ static void export_file(struct exporter *exporter, int parent, const char *name)
     uint64_t room = archive_out_room(exporter->out);
     uint64_t size, cost, start, end = 0;
     struct stat status;
+    uint32_t over;
     int more;
 
     if (fd < 0 || fstat(fd, &status) < 0) {
@@ -169,6 +186,11 @@ static void export_file(struct exporter *exporter, int parent, const char *name)
         return;
     }
     size = (uint64_t)status.st_size;
+    over = export_over_cap(exporter, size);
+    if (over) {
+        export_skip(exporter, (enum archive_skip)over);
+        return;
+    }
     if (export_file_cost(exporter, fd, size, room, &cost) < 0) {
         export_skip(exporter, ARCHIVE_SKIP_UNREADABLE);
         return;
@@ -178,16 +200,21 @@ static void export_file(struct exporter *exporter, int parent, const char *name)
         return;
     }
     archive_out_file(exporter->out, exporter->path, status.st_mode & 07777, size);
+    exporter->entries++;
     while ((more = export_next_data(fd, end, size, &start, &end)) > 0) {
         if (export_data(exporter, fd, start, end) < 0)
             more = -1;
         if (more < 0)
             break;
     }
-    if (more < 0)
-        export_skip(exporter, ARCHIVE_SKIP_UNREADABLE);
-    else
-        exporter->files++;
+    if (more < 0) {
+        /* The record takes the file back, so it is written whatever the count. */
+        archive_out_skipped(exporter->out, exporter->path, ARCHIVE_SKIP_UNREADABLE);
+        exporter->skipped++;
+        return;
+    }
+    exporter->files++;
+    exporter->total_bytes += size;
 }
 
 static size_t export_components(const char *path)
@@ -205,6 +232,7 @@ static void export_directory(struct exporter *exporter, int parent, const char *
     struct export_level *level = &exporter->levels[exporter->depth];
     bool is_root = exporter->path_length == 0;
     AUTO_FD int fd = -1;
+    int error;
 
     if (!is_root &&
         archive_out_room(exporter->out) < ARCHIVE_RECORD_BYTES + exporter->path_length) {
@@ -217,12 +245,15 @@ static void export_directory(struct exporter *exporter, int parent, const char *
         return;
     }
     fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC);
-    if (fd < 0 || listing_read(&level->names, fd) != 0) {
-        export_skip(exporter, ARCHIVE_SKIP_UNREADABLE);
+    error = fd < 0 ? errno : listing_read(&level->names, fd);
+    if (error) {
+        export_skip(exporter, error == EOVERFLOW ? ARCHIVE_SKIP_TOO_MANY : ARCHIVE_SKIP_UNREADABLE);
         return;
     }
-    if (!is_root)
+    if (!is_root) {
         archive_out_dir(exporter->out, exporter->path, mode & 07777);
+        exporter->entries++;
+    }
     level->fd = fd_take(&fd);
     level->next = 0;
     level->path_length = exporter->path_length;
@@ -232,12 +263,22 @@ static void export_directory(struct exporter *exporter, int parent, const char *
 /* NAME in the directory PARENT; its whole path is in exporter->path. */
 static void export_entry(struct exporter *exporter, int parent, const char *name)
 {
+    bool is_root = exporter->path_length == 0;
+    bool full = exporter->entries >= exporter->caps.files;
     struct stat status;
 
+    if (full && exporter->skipped >= exporter->caps.files) {
+        exporter->skipped++; /* neither wanted nor listed: not looked at */
+        return;
+    }
     if (exporter->path_length > ARCHIVE_NAME_MAX_BYTES)
         export_skip(exporter, ARCHIVE_SKIP_TOO_LONG);
+    else if (export_components(exporter->path) > exporter->caps.depth)
+        export_skip(exporter, ARCHIVE_SKIP_TOO_DEEP);
     else if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
         export_skip(exporter, ARCHIVE_SKIP_UNREADABLE);
+    else if (full && !is_root && (S_ISDIR(status.st_mode) || S_ISREG(status.st_mode)))
+        export_skip(exporter, ARCHIVE_SKIP_TOO_MANY);
     else if (S_ISDIR(status.st_mode))
         export_directory(exporter, parent, name, status.st_mode);
     else if (S_ISREG(status.st_mode))
@@ -278,8 +319,11 @@ static void export_walk(struct exporter *exporter)
     }
 }
 
-/* The directories above a declared path that the one before it has not brought with it. */
-static bool export_parents(struct exporter *exporter, const char *path)
+/*
+ * The directories above a declared path that the one before it has not brought with it. 0, or why
+ * they cannot be had.
+ */
+static uint32_t export_parents(struct exporter *exporter, const char *path)
 {
     const char *slash = strchr(path, '/');
 
@@ -296,13 +340,16 @@ static bool export_parents(struct exporter *exporter, const char *path)
         exporter->path_length = length;
         fd = (int)export_open_beneath(exporter, exporter->path, O_PATH | O_DIRECTORY);
         if (fd < 0 || fstat(fd, &status) < 0)
-            return false;
+            return ARCHIVE_SKIP_UNREADABLE;
         if (archive_out_room(exporter->out) < ARCHIVE_RECORD_BYTES + length)
-            return false;
+            return ARCHIVE_SKIP_NO_SPACE;
+        if (exporter->entries >= exporter->caps.files)
+            return ARCHIVE_SKIP_TOO_MANY;
         archive_out_dir(exporter->out, exporter->path, status.st_mode & 07777);
+        exporter->entries++;
     }
     exporter->previous = path;
-    return true;
+    return 0;
 }
 
 /* 0, or why the declared path cannot be had at all. */
@@ -322,10 +369,11 @@ static void export_declared(struct exporter *exporter, const char *path)
     char parent_path[EXPORT_PATH_BYTES] = ".";
     const char *slash = strrchr(path, '/');
     AUTO_FD int parent = -1;
+    uint32_t skip = export_parents(exporter, path);
 
-    if (!export_parents(exporter, path)) {
+    if (skip) {
         export_set_path(exporter, 0, path);
-        export_skip(exporter, ARCHIVE_SKIP_NO_SPACE);
+        export_skip(exporter, (enum archive_skip)skip);
         return;
     }
     if (slash) {
@@ -338,32 +386,49 @@ static void export_declared(struct exporter *exporter, const char *path)
     export_walk(exporter);
 }
 
-void export_run(int root_fd, const char **paths, size_t path_count, int disk_fd,
-    uint64_t disk_bytes, struct wire_exported *exported)
+/* The paths of MATCHES, each once, what lies below another not again. */
+static void export_matches(struct exporter *exporter, struct matches *matches)
+{
+    const char *cover = NULL; /* the last path whose tree was walked */
+
+    qsort(matches->paths, matches->count, sizeof(matches->paths[0]), export_compare_paths);
+    for (size_t i = 0; i < matches->count && !exporter->out->error; i++) {
+        const char *path = matches->paths[i];
+        bool again = cover && strcmp(cover, path) == 0;
+        uint32_t skip = again ? 0 : export_find(exporter, path);
+
+        if (skip) {
+            export_set_path(exporter, 0, path);
+            export_skip(exporter, (enum archive_skip)skip);
+        } else if (!cover || !export_covers(cover, path)) {
+            export_declared(exporter, path);
+        }
+        if (!cover || !export_covers(cover, path))
+            cover = path;
+    }
+}
+
+void export_run(int root_fd, const char *const *patterns, size_t pattern_count,
+    const struct export_caps *caps, int disk_fd, uint64_t disk_bytes,
+    struct wire_exported *exported)
 {
     /* One export per machine; the levels are too large for a stack. */
     static struct exporter exporter;
+    struct matches matches = MATCHES_INIT;
     struct archive_out out;
-    const char *cover = NULL; /* the last path whose tree was walked */
 
     archive_out_begin(&out, disk_fd, disk_bytes);
-    exporter = (struct exporter){.out = &out, .root_fd = root_fd};
-    qsort(paths, path_count, sizeof(paths[0]), export_compare_paths);
-    for (size_t i = 0; i < path_count && !out.error; i++) {
-        bool again = cover && strcmp(cover, paths[i]) == 0;
-        uint32_t skip = again ? 0 : export_find(&exporter, paths[i]);
-
-        if (skip) {
-            export_set_path(&exporter, 0, paths[i]);
-            export_skip(&exporter, (enum archive_skip)skip);
-        } else if (!cover || !export_covers(cover, paths[i])) {
-            export_declared(&exporter, paths[i]);
+    exporter = (struct exporter){.out = &out, .root_fd = root_fd, .caps = *caps};
+    for (size_t i = 0; i < pattern_count; i++) {
+        if (!matches_add(&matches, root_fd, patterns[i])) {
+            export_set_path(&exporter, 0, patterns[i]);
+            export_skip(&exporter, ARCHIVE_SKIP_TOO_MANY);
         }
-        if (!cover || !export_covers(cover, paths[i]))
-            cover = paths[i];
     }
+    export_matches(&exporter, &matches);
     exported->archive_bytes = archive_out_end(&out);
     exported->error = (uint32_t)out.error;
     exported->files = exporter.files;
     exported->skipped = exporter.skipped;
+    matches_free(&matches);
 }

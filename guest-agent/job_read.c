@@ -128,6 +128,14 @@ static bool job_take_number(struct job *job, const struct job_field *field)
         return job_take_limit(&job->unpack_files, field->number);
     case JOB_UNPACK_DEPTH:
         return job_take_limit(&job->unpack_depth, field->number);
+    case JOB_EXPORT_TOTAL_BYTES:
+        return job_take_limit(&job->export_caps.total_bytes, field->number);
+    case JOB_EXPORT_FILE_BYTES:
+        return job_take_limit(&job->export_caps.file_bytes, field->number);
+    case JOB_EXPORT_FILES:
+        return job_take_limit(&job->export_caps.files, field->number);
+    case JOB_EXPORT_DEPTH:
+        return job_take_limit(&job->export_caps.depth, field->number);
     case JOB_STDIN:
         return job_take_flag(&job->stdin_stream, field->number);
     case JOB_IMPORT:
@@ -153,6 +161,7 @@ int job_read(struct job *job, uint8_t *bytes, size_t size, struct err *err)
 
     memset(job, 0, sizeof(*job));
     job->hostname = "vmrun";
+    job->export_caps = (struct export_caps)EXPORT_CAPS_NONE;
     while ((more = job_next(&reader, &seen, &field, err)) > 0) {
         bool good =
             field.bytes ? job_take_string(job, bytes, &field) : job_take_number(job, &field);

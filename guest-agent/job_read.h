@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "export.h"
 #include "wire/job.h"
 
 /* Strings are terminated and lie in the payload that the job was read from. */
@@ -36,6 +37,7 @@ struct job {
     uint64_t unpack_bytes;
     uint64_t unpack_files;
     uint64_t unpack_depth;
+    struct export_caps export_caps;
     bool stdin_stream;
     bool import;
     bool root_overlay;

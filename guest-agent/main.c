@@ -59,7 +59,8 @@ static int agent_export(const struct channel *channel, int task_fd, struct err *
         return err_sys(err, "cannot open the export disk %s", WIRE_DISK_EXPORT);
     if (fd_size(disk, &disk_bytes, err) < 0)
         return -1;
-    export_run(task_fd, job.collects, job.collect_count, disk, disk_bytes, &exported);
+    export_run(
+        task_fd, job.collects, job.collect_count, &job.export_caps, disk, disk_bytes, &exported);
     exported.export_ns = clock_mono_ns() - started_ns;
     return channel_send(
         channel, message, wire_put_exported(message, sizeof(message), &exported), err);

@@ -40,6 +40,14 @@ static bool env_has(const struct text_list *env, const char *pair)
     return false;
 }
 
+static void put_export_caps(struct writer *writer, const struct config *config)
+{
+    job_put_number(writer, JOB_EXPORT_TOTAL_BYTES, config->artifacts_total_bytes);
+    job_put_number(writer, JOB_EXPORT_FILE_BYTES, config->artifacts_file_bytes);
+    job_put_number(writer, JOB_EXPORT_FILES, config->artifacts_files);
+    job_put_number(writer, JOB_EXPORT_DEPTH, config->artifacts_depth);
+}
+
 int job_pack(const struct config *config, uint64_t clock_ns, struct writer *writer, struct err *err)
 {
     put_list(writer, JOB_ARG, &config->argv);
@@ -69,6 +77,7 @@ int job_pack(const struct config *config, uint64_t clock_ns, struct writer *writ
     job_put_number(writer, JOB_UNPACK_BYTES, config->input_total_bytes);
     job_put_number(writer, JOB_UNPACK_FILES, config->input_files);
     job_put_number(writer, JOB_UNPACK_DEPTH, config->input_depth);
+    put_export_caps(writer, config);
     if (writer->failed)
         return err_set(err, "%s: command and environment together are larger than %d bytes",
             config->path, WIRE_JOB_MAX_BYTES);
@@ -111,6 +120,7 @@ int job_make_salvage(const struct config *config, struct err *err)
     writer = writer_make(bytes, WIRE_JOB_MAX_BYTES);
     job_put_number(&writer, JOB_SALVAGE, 1);
     put_list(&writer, JOB_COLLECT, &config->collect);
+    put_export_caps(&writer, config);
     must(!writer.failed); /* at most JOB_COLLECTS_MAX paths */
     return job_file(&writer, bytes, err);
 }

@@ -96,6 +96,9 @@ const char *archive_skip_text(uint32_t skip)
         [ARCHIVE_SKIP_TOO_DEEP] = "too_deep",
         [ARCHIVE_SKIP_TOO_LONG] = "name_too_long",
         [ARCHIVE_SKIP_NO_SPACE] = "no_space",
+        [ARCHIVE_SKIP_FILE_TOO_BIG] = "file_too_big",
+        [ARCHIVE_SKIP_TOTAL_TOO_BIG] = "total_too_big",
+        [ARCHIVE_SKIP_TOO_MANY] = "too_many_files",
     };
 
     return skip >= 1 && skip <= ARCHIVE_SKIP_LAST ? texts[skip] : "unknown";

@@ -59,7 +59,10 @@ enum archive_skip {
     ARCHIVE_SKIP_TOO_DEEP = 7,
     ARCHIVE_SKIP_TOO_LONG = 8, /* the path does not fit a record */
     ARCHIVE_SKIP_NO_SPACE = 9, /* the export disk (the quota) is full */
-    ARCHIVE_SKIP_LAST = ARCHIVE_SKIP_NO_SPACE,
+    ARCHIVE_SKIP_FILE_TOO_BIG = 10,
+    ARCHIVE_SKIP_TOTAL_TOO_BIG = 11,
+    ARCHIVE_SKIP_TOO_MANY = 12,
+    ARCHIVE_SKIP_LAST = ARCHIVE_SKIP_TOO_MANY,
 };
 
 struct archive_record {

@@ -23,17 +23,17 @@ enum job_tag {
     JOB_ENV = 2,     /* NAME=value, in order */
     JOB_WORKDIR = 3, /* absolute path in the guest */
     JOB_HOSTNAME = 4,
-    JOB_UID = 5,           /* number */
-    JOB_GID = 6,           /* number */
-    JOB_CLOCK_NS = 7,      /* number: host CLOCK_REALTIME when the job was made */
-    JOB_WALL_NS = 8,       /* number: end the task that long after its start */
-    JOB_MEMORY_BYTES = 9,  /* number: memory.max of the task's cgroup */
-    JOB_PROCESSES = 10,    /* number: pids.max */
-    JOB_OPEN_FILES = 11,   /* number: RLIMIT_NOFILE */
-    JOB_STDIN = 12,        /* number: 0 = /dev/null, 1 = the STDIN stream */
-    JOB_IMPORT = 13,       /* number: 1 when there is an import disk to unpack below /task */
-    JOB_COLLECT = 14,      /* artifact: path below /task, no leading slash, no "..", may be a dir */
-    JOB_ROOT_OVERLAY = 15, /* number: 1 = overlay over /, upper on scratch; 0 = read-only */
+    JOB_UID = 5,            /* number */
+    JOB_GID = 6,            /* number */
+    JOB_CLOCK_NS = 7,       /* number: host CLOCK_REALTIME when the job was made */
+    JOB_WALL_NS = 8,        /* number: end the task that long after its start */
+    JOB_MEMORY_BYTES = 9,   /* number: memory.max of the task's cgroup */
+    JOB_PROCESSES = 10,     /* number: pids.max */
+    JOB_OPEN_FILES = 11,    /* number: RLIMIT_NOFILE */
+    JOB_STDIN = 12,         /* number: 0 = /dev/null, 1 = the STDIN stream */
+    JOB_IMPORT = 13,        /* number: 1 when there is an import disk to unpack below /task */
+    JOB_COLLECT = 14,       /* artifact: pattern (pattern.h) below /task; may mean directories */
+    JOB_ROOT_OVERLAY = 15,  /* number: 1 = overlay over /, upper on scratch; 0 = read-only */
     JOB_SCRATCH_BYTES = 16, /* number: grow the scratch file system to this size */
     JOB_CPU_NS = 17,        /* number: end the task when all of it has used that much CPU time */
     JOB_IDLE_NS = 18,       /* number: end the task when it has written nothing for that long */
@@ -42,9 +42,13 @@ enum job_tag {
     JOB_UNPACK_BYTES = 21, /* number: content of all files of one archive */
     JOB_UNPACK_FILES = 22, /* number: its entries */
     JOB_UNPACK_DEPTH = 23, /* number: components of a name in it */
-    JOB_SALVAGE =
-        24, /* number: 1 = run nothing: export COLLECT from a scratch disk that was left */
-    JOB_TAG_LAST = JOB_SALVAGE,
+    JOB_SALVAGE = 24,      /* number: 1 = run nothing, export from a scratch disk that was left */
+    /* Caps of the export: numbers. The extractor enforces them, the agent says what they met. */
+    JOB_EXPORT_TOTAL_BYTES = 25,
+    JOB_EXPORT_FILE_BYTES = 26,
+    JOB_EXPORT_FILES = 27, /* files and directories */
+    JOB_EXPORT_DEPTH = 28, /* components of a path */
+    JOB_TAG_LAST = JOB_EXPORT_DEPTH,
 };
 
 /* Limits of a job. config_keys.c and the agent's job_read.c hold to them, not job_next(). */

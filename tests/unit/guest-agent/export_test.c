@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LINK: guest-agent/export.c guest-agent/archive_out.c guest-agent/listing.c vmm/base/fd.c */
 /* LINK: vmm/base/err.c vmm/base/cursor.c vmm/wire/archive.c */
+/* LINK: guest-agent/matches.c vmm/wire/pattern.c vmm/base/text.c */
 /* export_test.c: a tree that a task may have left, as the archive that comes out of it. */
 #include <errno.h>
 #include <sys/socket.h>
@@ -16,6 +17,7 @@ enum { DISK_BYTES = 8 << 20, TEXT_BYTES = 1 << 16, NAME_BYTES = 255 };
 static struct tree tree;
 static struct tree disk;
 static struct wire_exported exported;
+static struct export_caps caps;
 static uint8_t archive[DISK_BYTES];
 static char text[TEXT_BYTES]; /* the archive in words, one record a line */
 static size_t used;
@@ -26,6 +28,7 @@ static int set_up(void **state)
     tree_make(&tree);
     tree_make(&disk);
     memset(&exported, 0, sizeof(exported));
+    caps = (struct export_caps)EXPORT_CAPS_NONE;
     return 0;
 }
 
@@ -90,7 +93,7 @@ static void export_to(uint64_t disk_bytes, const char **paths, size_t count)
 
     assert_true(fd >= 0 && disk_bytes <= sizeof(archive));
     assert_int_equal(ftruncate(fd, (off_t)disk_bytes), 0);
-    export_run(tree.fd, paths, count, fd, disk_bytes, &exported);
+    export_run(tree.fd, paths, count, &caps, fd, disk_bytes, &exported);
     assert_int_equal(lseek(fd, 0, SEEK_END), disk_bytes); /* nothing beyond the end */
     memset(archive, 0xee, sizeof(archive));
     assert_int_equal(fd_pread_all(fd, archive, disk_bytes, 0), disk_bytes);
@@ -281,13 +284,80 @@ static void too_much_to_say(void **state)
     read_archive(16 << 10);
 }
 
+static void patterns_mean_what_is_there(void **state)
+{
+    (void)state;
+    tree_dir(&tree, "a", 0755);
+    tree_dir(&tree, "b", 0755);
+    tree_dir(&tree, ".c", 0755);
+    tree_file(&tree, "a/1.png", "");
+    tree_file(&tree, "a/2.png", "");
+    tree_file(&tree, "a/x.txt", "");
+    tree_file(&tree, "b/1.png", "");
+    tree_file(&tree, ".c/1.png", "");
+    tree_file(&tree, "*.png", ""); /* a name, not a pattern */
+    assert_int_equal(symlinkat("a", tree.fd, "link"), 0);
+    EXPECT("file 644 *.png 0\ndir 755 a\nfile 644 a/1.png 0\nfile 644 a/2.png 0\ndir 755 b\n"
+           "file 644 b/1.png 0\nskipped symlink link\n",
+        "*/*.png", "*.png", "a/?.png");
+    EXPECT("skipped missing *.gif\nskipped missing a/*/x\nskipped missing x*/y\n", "x*/y", "*.gif",
+        "a/*/x");
+    EXPECT("dir 755 a\nfile 644 a/1.png 0\nfile 644 a/2.png 0\nfile 644 a/x.txt 0\n", "a*");
+    EXPECT("skipped symlink link\n", "lin?/1.png");
+    EXPECT("dir 755 .c\nfile 644 .c/1.png 0\n", ".?/*");
+}
+
+static void caps_inside_at_and_past(void **state)
+{
+    (void)state;
+    tree_dir(&tree, "o", 0755);
+    tree_file(&tree, "o/a", "1234");
+    tree_file(&tree, "o/b", "12345");
+    tree_file(&tree, "o/c", "123");
+    tree_file(&tree, "o/d", "1");
+    caps.file_bytes = 4;
+    caps.total_bytes = 7;
+    EXPECT("dir 755 o\nfile 644 o/a 4\nextent 0 4\nskipped file_too_big o/b\nfile 644 o/c 3\n"
+           "extent 0 3\nskipped total_too_big o/d\n",
+        "o");
+    caps = (struct export_caps)EXPORT_CAPS_NONE;
+    caps.files = 3;
+    EXPECT("dir 755 o\nfile 644 o/a 4\nextent 0 4\nfile 644 o/b 5\nextent 0 5\n"
+           "skipped too_many_files o/c\nskipped too_many_files o/d\n",
+        "o");
+    assert_int_equal(exported.skipped, 2);
+    caps.files = 1;
+    EXPECT("dir 755 o\nskipped too_many_files o/a\n", "o"); /* as many listed as allowed */
+    assert_int_equal(exported.skipped, 4);
+    EXPECT("dir 755 o\nskipped too_many_files o/a\n", "o/a");
+    caps = (struct export_caps)EXPORT_CAPS_NONE;
+    caps.depth = 2;
+    tree_dir(&tree, "o/e", 0755);
+    tree_dir(&tree, "o/e/f", 0755);
+    tree_file(&tree, "o/e/g", "");
+    EXPECT("dir 755 o\ndir 755 o/e\nskipped too_deep o/e/f\nskipped too_deep o/e/g\n", "o/e");
+}
+
+static void a_sparse_giant_is_not_read(void **state)
+{
+    int fd = openat(tree.fd, "giant", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+
+    (void)state;
+    assert_int_equal(ftruncate(fd, 1LL << 40), 0);
+    fd_close(&fd);
+    caps.file_bytes = 1 << 20;
+    EXPECT("skipped file_too_big giant\n", "giant");
+    caps.file_bytes = 1LL << 40;
+    EXPECT("file 644 giant 1099511627776\n", "giant");
+}
+
 static void disk_errors(void **state)
 {
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* cannot be written */
 
     (void)state;
     tree_file(&tree, "f", "x");
-    export_run(tree.fd, (const char *[]){"f"}, 1, fd, 1 << 20, &exported);
+    export_run(tree.fd, (const char *[]){"f"}, 1, &caps, fd, 1 << 20, &exported);
     assert_int_equal(exported.error, EBADF);
     fd_close(&fd);
 }
@@ -372,6 +442,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_size_of_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_disk_takes_what_still_fits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(too_much_to_say, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(patterns_mean_what_is_there, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(caps_inside_at_and_past, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_sparse_giant_is_not_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(disk_errors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(depth_at_its_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_at_their_limit, set_up, tear_down),

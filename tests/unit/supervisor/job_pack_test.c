@@ -40,6 +40,10 @@ static int set_up(void **state)
     config.input_total_bytes = 12;
     config.input_files = 13;
     config.input_depth = 14;
+    config.artifacts_total_bytes = 15;
+    config.artifacts_file_bytes = 16;
+    config.artifacts_files = 17;
+    config.artifacts_depth = 18;
     return 0;
 }
 
@@ -89,7 +93,8 @@ static void the_agent_reads_what_the_config_says(void **state)
     assert_string_equal(text,
         "1=sh;1=;2=PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin;2=HOME=/task;"
         "2=A=1;3=/task;4=h;5=1000;6=1001;7=99;8=5;9=6;10=7;11=8;12=0;13=0;14=out;15=0;16=8192;"
-        "17=9;18=10;19=11;20=a;21=12;22=13;23=14;");
+        "17=9;18=10;19=11;20=a;21=12;22=13;23=14;"
+        "25=15;26=16;27=17;28=18;");
 }
 
 /* Nothing of what the task had: no command, no environment, no inputs. */
@@ -106,7 +111,7 @@ static void the_job_of_a_salvage_says_what_to_collect(void **state)
     size = fd_pread_all(fd, bytes, sizeof(bytes), 0);
     assert_true(size > 0);
     job_text(bytes, (size_t)size, text);
-    assert_string_equal(text, "24=1;14=out;");
+    assert_string_equal(text, "24=1;14=out;25=15;26=16;27=17;28=18;");
 }
 
 static void the_user_replaces_the_default_environment(void **state)
