@@ -23,13 +23,13 @@ struct extract_sink {
 };
 
 /*
- * Extract into OUT_FD, an empty directory. RESULT always has a status: REFUSED when the archive
- * broke a rule, FAILED when the host could not read or write; what was written before then stays
- * there.
+ * Extract into OUT_FD, an empty directory, in which a bundle is the only file at the end. RESULT
+ * always has a status: REFUSED when the archive broke a rule, FAILED when the host could not read
+ * or write; what was written before then stays there.
  *
- * An ENTRY_FILE or ENTRY_DIR whose `reason` is not empty has a name that is no file name on the
- * host: its last component is exported under the name in `reason` ("f-N"). At most max_files
- * ENTRY_SKIPPED are reported; the rest is only counted, and the text says so.
+ * `exported` of an ENTRY_FILE or ENTRY_DIR is where it is below OUT_FD, or in the bundle: a name
+ * that cannot be one on the host is called f-N there. At most max_files ENTRY_SKIPPED are reported;
+ * the rest is only counted, and the text says so.
  */
 void extract_archive(const struct archive_source *source, const struct ipc_extract *limits,
     int out_fd, const struct extract_sink *sink, struct ipc_extracted *result);

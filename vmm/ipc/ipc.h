@@ -28,13 +28,17 @@ enum {
     IPC_TEXT_BYTES = 512,
     IPC_CONSOLE_TAIL_BYTES = 2048,
     IPC_NAME_MAX_BYTES = 4096,
-    IPC_DIGEST_BYTES = 32, /* SHA-256 */
+    IPC_DIGEST_BYTES = 32,     /* SHA-256 */
+    IPC_EXPORTED_BYTES = 3104, /* holds TREE_PATH_BYTES of the extractor */
     /*
      * Longest line of LIVE_EVENTS, newline included. A line is "text":"...", "b64":"..." or
      * "cut":true: the member of a JSON object that the supervisor checks and completes.
      */
     IPC_EVENT_LINE_BYTES = 24 * 1024 + 64,
 };
+
+/* What the extractor calls the file in its directory when `bundle` was asked for. */
+#define BUNDLE_NAME "artifacts.tar.gz"
 
 /* Fds of the children. IPC is always 3. */
 enum ipc_fd {
@@ -193,11 +197,25 @@ struct ipc_stream_totals {
     uint8_t sha256[IPC_DIGEST_BYTES]; /* of the kept bytes */
 };
 
+/* What the content of a file is, as far as it was looked at. */
+enum artifact_type {
+    ARTIFACT_DATA = 0, /* none of those below */
+    ARTIFACT_PNG = 1,
+    ARTIFACT_JPEG = 2,
+    ARTIFACT_PDF = 3,
+    ARTIFACT_CSV = 4, /* text, and its name says so */
+    ARTIFACT_JSON = 5,
+    ARTIFACT_TEXT = 6, /* UTF-8 without control characters but for tabs and ends of lines */
+    ARTIFACT_TYPES = 7,
+};
+
 struct ipc_extract {
     uint64_t max_total_bytes;
     uint64_t max_file_bytes;
     uint64_t max_files; /* files and directories */
     uint32_t max_depth;
+    uint32_t types; /* bits 1 << enum artifact_type that a file may have; 0: any */
+    bool bundle;    /* one tar.gz instead of a directory */
 };
 
 enum ipc_entry_kind {
@@ -212,8 +230,10 @@ struct ipc_entry {
     uint32_t mode;                    /* FILE, DIR: the mode that the guest claims; SKIPPED: 0 */
     uint64_t size;                    /* FILE: bytes */
     uint8_t sha256[IPC_DIGEST_BYTES]; /* FILE */
-    /* SKIPPED: why, one of our own words; else what replaces the last component of NAME, or "" */
-    char reason[32];
+    uint32_t type;                    /* FILE: enum artifact_type */
+    char reason[32];                  /* SKIPPED: why, one of our own words; else "" */
+    /* FILE, DIR: the path below the output directory, or in the bundle; plain text; else "" */
+    char exported[IPC_EXPORTED_BYTES];
     uint32_t name_bytes;
     uint8_t name[IPC_NAME_MAX_BYTES];
 };
@@ -230,6 +250,8 @@ struct ipc_extracted {
     uint64_t files;
     uint64_t bytes;
     uint64_t skipped;
+    uint64_t bundle_bytes; /* 0 without a bundle */
+    uint8_t bundle_sha256[IPC_DIGEST_BYTES];
     char text[IPC_TEXT_BYTES + 1];
 };
 

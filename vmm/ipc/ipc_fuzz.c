@@ -37,7 +37,8 @@ static void fuzz_scribe_and_extractor(const struct ipc_record *record)
         must(totals.stream < STREAM_COUNT && totals.kept_bytes <= totals.total_bytes);
     if (ipc_get_entry(record, &entry, &err) == 0) {
         must(entry.kind >= ENTRY_FILE && entry.kind <= ENTRY_SKIPPED && entry.mode <= 07777);
-        must(entry.name_bytes <= sizeof(entry.name));
+        must(entry.name_bytes <= sizeof(entry.name) && entry.type < ARTIFACT_TYPES);
+        must(memchr(entry.exported, '\0', sizeof(entry.exported)) != NULL);
         must(memchr(entry.reason, '\0', sizeof(entry.reason)) != NULL);
     }
     if (ipc_get_extracted(record, &extracted, &err) == 0) {

@@ -278,6 +278,8 @@ int ipc_send_extract(int fd, const struct ipc_extract *extract, struct err *err)
     writer_u64(writer, extract->max_file_bytes);
     writer_u64(writer, extract->max_files);
     writer_u32(writer, extract->max_depth);
+    writer_u32(writer, extract->types);
+    writer_u8(writer, extract->bundle);
     return draft_send(fd, IPC_EXTRACT, &draft, err);
 }
 
@@ -289,7 +291,9 @@ int ipc_get_extract(const struct ipc_record *record, struct ipc_extract *extract
     extract->max_file_bytes = reader_u64(&reader);
     extract->max_files = reader_u64(&reader);
     extract->max_depth = reader_u32(&reader);
-    return record_check(record, IPC_EXTRACT, &reader, true, err);
+    extract->types = reader_u32(&reader);
+    extract->bundle = get_bool(&reader);
+    return record_check(record, IPC_EXTRACT, &reader, extract->types < 1U << ARTIFACT_TYPES, err);
 }
 
 int ipc_send_entry(int fd, const struct ipc_entry *entry, struct err *err)
@@ -302,7 +306,9 @@ int ipc_send_entry(int fd, const struct ipc_entry *entry, struct err *err)
     writer_u32(writer, entry->mode);
     writer_u64(writer, entry->size);
     writer_bytes(writer, entry->sha256, sizeof(entry->sha256));
+    writer_u32(writer, entry->type);
     put_string(writer, entry->reason, sizeof(entry->reason) - 1);
+    put_string(writer, entry->exported, sizeof(entry->exported) - 1);
     writer_u32(writer, entry->name_bytes);
     writer_bytes(writer, entry->name, entry->name_bytes);
     return draft_send(fd, IPC_ENTRY, &draft, err);
@@ -317,10 +323,12 @@ int ipc_get_entry(const struct ipc_record *record, struct ipc_entry *entry, stru
     entry->mode = reader_u32(&reader);
     entry->size = reader_u64(&reader);
     reader_copy(&reader, entry->sha256, sizeof(entry->sha256));
+    entry->type = reader_u32(&reader);
     get_string(&reader, entry->reason, sizeof(entry->reason) - 1);
+    get_string(&reader, entry->exported, sizeof(entry->exported) - 1);
     entry->name_bytes = reader_u32(&reader);
     valid = entry->kind >= ENTRY_FILE && entry->kind <= ENTRY_SKIPPED && entry->mode <= 07777 &&
-            entry->name_bytes <= IPC_NAME_MAX_BYTES;
+            entry->type < ARTIFACT_TYPES && entry->name_bytes <= IPC_NAME_MAX_BYTES;
     if (valid)
         reader_copy(&reader, entry->name, entry->name_bytes);
     return record_check(record, IPC_ENTRY, &reader, valid, err);
@@ -335,6 +343,8 @@ int ipc_send_extracted(int fd, const struct ipc_extracted *extracted, struct err
     writer_u64(writer, extracted->files);
     writer_u64(writer, extracted->bytes);
     writer_u64(writer, extracted->skipped);
+    writer_u64(writer, extracted->bundle_bytes);
+    writer_bytes(writer, extracted->bundle_sha256, sizeof(extracted->bundle_sha256));
     put_string(writer, extracted->text, IPC_TEXT_BYTES);
     return draft_send(fd, IPC_EXTRACTED, &draft, err);
 }
@@ -349,6 +359,8 @@ int ipc_get_extracted(
     extracted->files = reader_u64(&reader);
     extracted->bytes = reader_u64(&reader);
     extracted->skipped = reader_u64(&reader);
+    extracted->bundle_bytes = reader_u64(&reader);
+    reader_copy(&reader, extracted->bundle_sha256, sizeof(extracted->bundle_sha256));
     get_string(&reader, extracted->text, IPC_TEXT_BYTES);
     valid = extracted->status >= EXTRACT_COMPLETE && extracted->status <= EXTRACT_FAILED;
     return record_check(record, IPC_EXTRACTED, &reader, valid, err);

@@ -304,6 +304,7 @@ void config_free(struct config *config)
     text_list_free(&config->collect);
     text_list_free(&config->required);
     text_list_free(&config->unpack);
+    text_list_free(&config->optional);
     for (size_t i = 0; i < config->input_count; i++) {
         free(config->inputs[i].destination);
         free(config->inputs[i].source);

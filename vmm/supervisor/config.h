@@ -99,13 +99,17 @@ struct config {
     uint64_t input_files;
     uint64_t input_depth;
 
-    struct text_list collect;  /* relative to /task, cleaned */
+    struct text_list collect;  /* patterns (wire/pattern.h) relative to /task, cleaned */
     struct text_list required; /* the same; each at or below one of collect */
+    struct text_list optional; /* of collect: may be missing */
     uint64_t artifacts_total_bytes;
     uint64_t artifacts_file_bytes;
     uint64_t artifacts_files;
     uint64_t artifacts_depth;
     uint32_t salvage; /* 0 or 1 */
+    uint32_t artifacts_types;  /* bits 1 << enum artifact_type; 0: any content */
+    uint32_t artifacts_refuse; /* 0 or 1: one entry that cannot come refuses all */
+    uint32_t artifacts_bundle; /* 0 or 1: one tar.gz instead of a directory */
 
     char *output; /* {name} and {run} not replaced yet */
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "supervisor/config_value.h"
 #include "wire/job.h"
+#include "wire/pattern.h"
 
 #define CONFIG_SHELL "/bin/sh"
 
@@ -178,20 +179,37 @@ static void check_inputs(struct config *config, struct text_list *problems)
     }
 }
 
+static bool is_collected(const struct config *config, const char *path)
+{
+    for (size_t i = 0; i < config->collect.count; i++) {
+        if (pattern_covers(config->collect.items[i], path, strlen(path)))
+            return true;
+    }
+    return false;
+}
+
 static void check_artifacts(const struct config *config, struct text_list *problems)
 {
+    char text[256];
+
     for (size_t i = 0; i < config->required.count; i++) {
         const char *path = config->required.items[i];
-        bool covered = false;
 
-        for (size_t j = 0; j < config->collect.count; j++)
-            covered |= is_at_or_below(path, config->collect.items[j]);
-        if (!covered) {
-            char text[256];
+        if (is_collected(config, path))
+            continue;
+        snprintf(text, sizeof(text), "%.150s is not at or below a path of collect", path);
+        report(config, problems, "artifacts", "required", text);
+    }
+    for (size_t i = 0; i < config->optional.count; i++) {
+        const char *path = config->optional.items[i];
 
-            snprintf(text, sizeof(text), "%.150s is not at or below a path of collect", path);
-            report(config, problems, "artifacts", "required", text);
-        }
+        if (text_list_has(&config->required, path))
+            snprintf(text, sizeof(text), "%.150s is in required too", path);
+        else if (!text_list_has(&config->collect, path))
+            snprintf(text, sizeof(text), "%.150s is not one of collect", path);
+        else
+            continue;
+        report(config, problems, "artifacts", "optional", text);
     }
 }
 

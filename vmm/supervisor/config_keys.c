@@ -357,6 +357,8 @@ static int parse_task_paths(struct config *config, const struct config_key *row,
     return failed;
 }
 
+static const struct config_word violations[] = {{"skip", 0}, {"refuse", 1}, {NULL, 0}};
+static const struct config_word bundles[] = {{"no", 0}, {"tar.gz", 1}, {NULL, 0}};
 static const struct config_word no_yes[] = {{"no", 0}, {"yes", 1}, {NULL, 0}};
 static const struct config_word roots[] = {{"readonly", 0}, {"overlay", 1}, {NULL, 0}};
 static const struct config_word hardwares[] = {
@@ -440,14 +442,14 @@ const struct config_key config_keys[] = {
     {"input", "*", parse_input,
         .help = "destination below /task = source, a file or directory relative to the ini file"},
     {"artifacts", "collect", parse_task_paths, FIELD(collect),
-        .help = "files and directories below /task to hand back, separated by commas"},
+        .help = "files and directories below /task to hand back; * and ? match within a name"},
     {"artifacts", "required", parse_task_paths, FIELD(required),
         .help = "those of them that must be there for the run to be ok"},
     {"artifacts", "max_total", parse_size, FIELD(artifacts_total_bytes), RANGE(1, 1024 * GIB),
         .fallback = "64M", .help = "bytes of all artifacts together"},
     {"artifacts", "max_file", parse_size, FIELD(artifacts_file_bytes), RANGE(1, 1024 * GIB),
         .fallback = "64M", .help = "bytes of one artifact"},
-    {"artifacts", "max_files", parse_count, FIELD(artifacts_files), RANGE(1, 100000),
+    {"artifacts", "max_files", parse_count, FIELD(artifacts_files), RANGE(1, 65536),
         .fallback = "1000", .help = "files and directories"},
     {"artifacts", "max_depth", parse_count, FIELD(artifacts_depth), RANGE(1, 64),
         .fallback = "16", .help = "components of a path"},
@@ -465,6 +467,15 @@ const struct config_key config_keys[] = {
         .fallback = "64", .help = "directories below each other in an input, and in an archive"},
     {"artifacts", "salvage", parse_choice, FIELD(salvage), .words = no_yes, .fallback = "yes",
         .help = "yes: when the guest is lost, a second one exports what it left on its disk"},
+    {"artifacts", "optional", parse_task_paths, FIELD(optional),
+        .help = "those of collect that may be missing"},
+    {"artifacts", "types", parse_artifact_types,
+        .help = "what the content of every file must be: png, jpeg, pdf, csv, json, text"},
+    {"artifacts", "on_violation", parse_choice, FIELD(artifacts_refuse), .words = violations,
+        .fallback = "skip",
+        .help = "skip: leave out what breaks a rule; refuse: then hand out nothing"},
+    {"artifacts", "bundle", parse_choice, FIELD(artifacts_bundle), .words = bundles,
+        .fallback = "no", .help = "tar.gz: one reproducible archive instead of a directory"},
 };
 /* clang-format on */
 const size_t config_key_count = sizeof(config_keys) / sizeof(config_keys[0]);

@@ -30,6 +30,10 @@ struct config_key {
     const char *help;
 };
 
+/* config_artifacts.c: names of types of content. */
+int parse_artifact_types(struct config *config, const struct config_key *row,
+    const struct config_item *item, struct err *err);
+
 extern const struct config_key config_keys[];
 extern const size_t config_key_count;
 

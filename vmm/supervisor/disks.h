@@ -11,7 +11,7 @@
 struct disks {
     int scratch;
     int export_disk;
-    int export_readonly; /* the same file, for the extractor */
+    int export_readonly; /* the same file, for the extractor: export_disk.h */
     int import;          /* read-only; -1 without inputs */
 };
 
@@ -19,6 +19,12 @@ struct disks {
     {                                                                                              \
         .scratch = -1, .export_disk = -1, .export_readonly = -1, .import = -1                      \
     }
+
+/* Whichever opening of the export disk there is; -1 for none. */
+static inline int disks_export_fd(const struct disks *disks)
+{
+    return disks->export_disk >= 0 ? disks->export_disk : disks->export_readonly;
+}
 
 /* Size of the export disk: the artifacts and what their archive adds. */
 uint64_t disk_export_bytes(const struct config *config);

@@ -8,8 +8,10 @@
 
 void outcome_free(struct outcome *outcome)
 {
-    for (size_t i = 0; i < outcome->artifact_count; i++)
+    for (size_t i = 0; i < outcome->artifact_count; i++) {
         free(outcome->artifacts[i].name);
+        free(outcome->artifacts[i].exported);
+    }
     free(outcome->artifacts);
     outcome->artifacts = NULL;
     outcome->artifact_count = 0;

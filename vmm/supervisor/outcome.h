@@ -50,7 +50,9 @@ struct outcome_artifact {
     uint32_t mode;
     uint64_t size;
     uint8_t sha256[IPC_DIGEST_BYTES];
+    uint32_t type; /* enum artifact_type */
     char reason[32];
+    char *exported; /* FILE, DIR: path below artifacts/ */
     size_t name_bytes;
     uint8_t *name; /* from the guest; not terminated */
 };

@@ -18,14 +18,16 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "ipc/ipc.h"
 #include "supervisor/remove_tree.h"
 
 #define ARTIFACTS_NAME "artifacts"
 
 void output_partial_name(char name[OUTPUT_PARTIAL_BYTES], int partial, const char *run_id)
 {
-    static const char *const kinds[OUTPUT_PARTIALS] = {
-        [OUTPUT_PARTIAL_RESULT] = "result.json", [OUTPUT_PARTIAL_ARTIFACTS] = "artifacts"};
+    static const char *const kinds[OUTPUT_PARTIALS] = {[OUTPUT_PARTIAL_RESULT] = "result.json",
+        [OUTPUT_PARTIAL_ARTIFACTS] = "artifacts",
+        [OUTPUT_PARTIAL_MANIFEST] = "manifest.json"};
     int length = snprintf(name, OUTPUT_PARTIAL_BYTES, ".%s.%s.partial", kinds[partial], run_id);
 
     must(length < OUTPUT_PARTIAL_BYTES);
@@ -124,20 +126,51 @@ int output_begin_artifacts(int output_fd, const char *run_id, struct err *err)
     return fd;
 }
 
-int output_publish_artifacts(int output_fd, const char *run_id, int artifacts_fd, struct err *err)
+/* Not all file systems can refuse to replace (9p, NFS): there it is looked at first. */
+static int rename_anew(int from_fd, const char *name, int to_fd, const char *to)
+{
+    if (renameat2(from_fd, name, to_fd, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    if (faccessat(to_fd, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return errno == ENOENT ? renameat(from_fd, name, to_fd, to) : -1;
+}
+
+int output_publish(int from_fd, const char *name, int to_fd, const char *to, struct err *err)
+{
+    if (rename_anew(from_fd, name, to_fd, to) < 0)
+        return err_sys(err, "cannot publish %s in the output directory", to);
+    if (fsync(to_fd) < 0)
+        return err_sys(err, "cannot bring the output directory to stable storage");
+    return 0;
+}
+
+int output_publish_artifacts(
+    int output_fd, const char *run_id, int artifacts_fd, bool bundle, struct err *err)
 {
     char partial[OUTPUT_PARTIAL_BYTES];
     struct stat status;
 
     output_partial_name(partial, OUTPUT_PARTIAL_ARTIFACTS, run_id);
+    if (bundle) {
+        if (output_publish(artifacts_fd, BUNDLE_NAME, output_fd, BUNDLE_NAME, err) < 0)
+            return -1;
+        if (unlinkat(output_fd, partial, AT_REMOVEDIR) < 0)
+            return err_sys(err, "cannot remove the directory of the bundle");
+        return 0;
+    }
     /* The mode that the user's umask gave the directory around it. */
     if (fstat(output_fd, &status) < 0 || fchmod(artifacts_fd, status.st_mode & 0777) < 0 ||
-        renameat(output_fd, partial, output_fd, ARTIFACTS_NAME) < 0)
+        fsync(artifacts_fd) < 0)
         return err_sys(err, "cannot publish the artifacts");
-    return 0;
+    return output_publish(output_fd, partial, output_fd, ARTIFACTS_NAME, err);
 }
 
-int output_discard_artifacts(int output_fd, const char *run_id, struct err *err)
+int output_discard_artifacts(int output_fd, const char *run_id, bool bundle, struct err *err)
 {
     uint64_t unlimited = UINT64_MAX; /* the extractor was bounded */
     char partial[OUTPUT_PARTIAL_BYTES];
@@ -145,7 +178,7 @@ int output_discard_artifacts(int output_fd, const char *run_id, struct err *err)
     output_partial_name(partial, OUTPUT_PARTIAL_ARTIFACTS, run_id);
     if (remove_tree(output_fd, partial, &unlimited, err) < 0)
         return err_wrap(err, "refused artifacts");
-    if (mkdirat(output_fd, ARTIFACTS_NAME, 0777) < 0 && errno != EEXIST)
+    if (!bundle && mkdirat(output_fd, ARTIFACTS_NAME, 0777) < 0 && errno != EEXIST)
         return err_sys(err, "cannot create the directory artifacts");
     return 0;
 }

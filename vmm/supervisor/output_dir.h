@@ -3,10 +3,12 @@
 #ifndef VMM_SUPERVISOR_OUTPUT_DIR_H
 #define VMM_SUPERVISOR_OUTPUT_DIR_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 /* What is half-made in it carries the run's ID, so that a killed run can be told from others. */
-enum { OUTPUT_PARTIAL_RESULT, OUTPUT_PARTIAL_ARTIFACTS, OUTPUT_PARTIALS };
+enum { OUTPUT_PARTIAL_RESULT, OUTPUT_PARTIAL_ARTIFACTS, OUTPUT_PARTIAL_MANIFEST, OUTPUT_PARTIALS };
 enum { OUTPUT_PARTIAL_BYTES = 64 };
 void output_partial_name(char name[OUTPUT_PARTIAL_BYTES], int partial, const char *run_id);
 
@@ -21,9 +23,13 @@ int output_create_file(int output_fd, const char *name, struct err *err);
 
 /* A fresh 0700 directory for the extractor. Returns its fd or -1. */
 int output_begin_artifacts(int output_fd, const char *run_id, struct err *err);
-/* It becomes artifacts/, by one rename. */
-int output_publish_artifacts(int output_fd, const char *run_id, int artifacts_fd, struct err *err);
-/* It is removed with all that is in it; artifacts/ is empty then. */
-int output_discard_artifacts(int output_fd, const char *run_id, struct err *err);
+/* It becomes artifacts/, by one rename; a BUNDLE in it becomes a file in the output directory. */
+int output_publish_artifacts(
+    int output_fd, const char *run_id, int artifacts_fd, bool bundle, struct err *err);
+/* It is removed with all that is in it; artifacts/ is empty then, with BUNDLE it is not made. */
+int output_discard_artifacts(int output_fd, const char *run_id, bool bundle, struct err *err);
+
+/* One rename of NAME to TO, which must not exist; then both directories are on stable storage. */
+int output_publish(int from_fd, const char *name, int to_fd, const char *to, struct err *err);
 
 #endif

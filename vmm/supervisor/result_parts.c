@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/text.h"
-
-#define BASE64_BYTES(size) (4 * ((size) / 3 + 1) + 1)
+#include "supervisor/artifact_json.h"
+#include "supervisor/manifest.h"
 
 void put(json_t *object, const char *key, json_t *value)
 {
@@ -42,13 +42,13 @@ void put_digest(json_t *object, const char *key, const uint8_t digest[IPC_DIGEST
     put(object, key, json_string(text));
 }
 
-/* UTF-8 without control characters. */
+/* UTF-8 without what can steer a terminal. */
 static bool is_clean(const uint8_t *bytes, size_t size)
 {
     while (size > 0) {
         size_t length = text_utf8_length(bytes, size);
 
-        if (length == 0 || bytes[0] < 0x20 || bytes[0] == 0x7f)
+        if (length == 0 || text_utf8_is_control(bytes, length))
             return false;
         bytes += length;
         size -= length;
@@ -144,61 +144,36 @@ json_t *result_host_measured(const struct outcome *outcome)
     return object;
 }
 
-static const char *artifacts_status(const struct config *config, const struct outcome *outcome)
-{
-    static const char *const texts[] = {[EXTRACT_COMPLETE] = "complete",
-        [EXTRACT_PARTIAL] = "partial",
-        [EXTRACT_REFUSED] = "refused",
-        [EXTRACT_FAILED] = "failed"};
-
-    if (config->collect.count == 0)
-        return "none";
-    if (outcome->has_extracted)
-        return texts[outcome->extracted.status];
-    return outcome->extracted_due ? "failed" : "not_exported";
-}
-
 json_t *result_artifacts(const struct config *config, const struct outcome *outcome)
 {
-    bool published = outcome->has_extracted && outcome->extracted.status <= EXTRACT_PARTIAL;
+    bool published = artifacts_published(outcome);
     json_t *object = json_object();
     json_t *list = json_array();
     json_t *skipped = json_array();
-    uint64_t listed, skips = outcome->extracted.skipped;
+    uint64_t left_out = 0, skips = 0;
 
     for (size_t i = 0; i < outcome->artifact_count; i++) {
         const struct outcome_artifact *artifact = &outcome->artifacts[i];
-        json_t *entry = json_object();
-        char mode[16];
+        bool is_skipped = artifact->kind == ENTRY_SKIPPED;
+        json_t *to = is_skipped ? skipped : list;
 
-        put_bytes(entry, "path", artifact->name, artifact->name_bytes);
-        if (artifact->kind == ENTRY_SKIPPED) {
-            put_bytes(entry, "reason", artifact->reason, strlen(artifact->reason));
-            json_array_append_new(skipped, entry);
+        if (!is_skipped && !published)
             continue;
-        }
-        /* Instead of the last component of the path, where that could not be a name here. */
-        if (artifact->reason[0])
-            put_text(entry, "name_here", artifact->reason);
-        put_text(entry, "kind", artifact->kind == ENTRY_FILE ? "file" : "directory");
-        snprintf(mode, sizeof(mode), "%04o", artifact->mode);
-        put_text(entry, "claimed_mode", mode);
-        if (artifact->kind == ENTRY_FILE) {
-            put_number(entry, "size", artifact->size);
-            put_digest(entry, "sha256", artifact->sha256);
-        }
-        if (published)
-            json_array_append_new(list, entry);
+        skips += is_skipped;
+        if (json_array_size(to) == RESULT_ARTIFACTS_MAX)
+            left_out++;
         else
-            json_decref(entry);
+            json_array_append_new(to, artifact_json(artifact, false));
     }
     put_text(object, "status", artifacts_status(config, outcome));
+    put(object, "reason", artifacts_reason(outcome));
+    put_text(object, "manifest", config->collect.count > 0 ? MANIFEST_NAME : NULL);
+    put(object, "bundle", artifacts_bundle(config, outcome));
     put_number(object, "files", published ? outcome->extracted.files : 0);
     put_number(object, "bytes", published ? outcome->extracted.bytes : 0);
-    listed = json_array_size(skipped);
     put(object, "list", list);
     put(object, "skipped", skipped);
-    put_number(object, "unlisted", skips > listed ? skips - listed : 0);
+    put_number(object, "unlisted", left_out + artifacts_unlisted(outcome, skips));
     put(object, "salvaged", json_boolean(published && outcome->salvage.exported));
     put_text(object, "salvage_error",
         outcome->salvage.tried && !outcome->salvage.exported ? outcome->salvage.text : NULL);

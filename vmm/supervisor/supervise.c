@@ -139,11 +139,11 @@ static uint64_t state_duration_ns(const struct supervision *run, enum run_state 
     case STATE_SALVAGE:
         return run_salvage_ns(config) + EXPORT_BASE_NS + transfer_ns(config->artifacts_total_bytes);
     case STATE_EXTRACT:
-        /* Read, written, and hashed: holes are hashed too. */
+        /* Read, written, and hashed: holes and what is dropped again too. Compressed, if so. */
         return EXPORT_BASE_NS +
-               transfer_ns(2 * disk_allocated_bytes(run->disks->export_disk) +
-                           2 * disk_allocated_bytes(run->salvage_disks.export_disk) +
-                           config->artifacts_total_bytes);
+               transfer_ns(2 * disk_allocated_bytes(disks_export_fd(run->disks)) +
+                           2 * disk_allocated_bytes(disks_export_fd(&run->salvage_disks)) +
+                           (config->artifacts_bundle ? 4 : 2) * config->artifacts_total_bytes);
     default:
         return 0;
     }
@@ -373,7 +373,7 @@ static void run_init(struct supervision *run)
     run->progress = (struct progress)PROGRESS_INIT;
 }
 
-void supervise(struct supervision *run, const struct plan *plan, const struct disks *disks,
+void supervise(struct supervision *run, const struct plan *plan, struct disks *disks,
     const struct run_dir *run_dir, int output_fd, struct outcome *outcome,
     const struct supervise_view *view)
 {
@@ -405,7 +405,7 @@ void supervise(struct supervision *run, const struct plan *plan, const struct di
     run->state = STATE_DONE;
     run_digests_finish(run);
     outcome->scratch_bytes = disk_allocated_bytes(disks->scratch);
-    outcome->export_bytes = disk_allocated_bytes(disks->export_disk);
+    outcome->export_bytes = disk_allocated_bytes(disks_export_fd(disks));
     outcome->import_bytes = disk_allocated_bytes(disks->import);
     run_mark(run, MOMENT_DONE);
 }

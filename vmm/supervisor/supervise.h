@@ -48,7 +48,7 @@ struct supervise_view {
 
 struct supervision {
     const struct plan *plan;
-    const struct disks *disks;
+    struct disks *disks;
     const struct run_dir *run_dir; /* its lock is shared with each child; NULL in unit tests */
     int output_fd;
     struct supervise_view view;
@@ -91,7 +91,7 @@ void supervise_block_signals(void);
  * VIEW may be NULL. Signals INT, TERM and HUP, unless they are ignored, are blocked from here on
  * and mean: end the run.
  */
-void supervise(struct supervision *run, const struct plan *plan, const struct disks *disks,
+void supervise(struct supervision *run, const struct plan *plan, struct disks *disks,
     const struct run_dir *run_dir, int output_fd, struct outcome *outcome,
     const struct supervise_view *view);
 

@@ -6,8 +6,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
+#include "supervisor/artifacts.h"
+#include "supervisor/export_disk.h"
+#include "supervisor/manifest.h"
 #include "supervisor/output_dir.h"
 #include "supervisor/supervise_internal.h"
 
@@ -130,21 +134,53 @@ void run_scribe_overdue(struct supervision *run)
 
 /* ---- extractor ------------------------------------------------------------------------------- */
 
+/* The manifest first: a crash in between leaves one without artifacts, never the reverse. */
+static int publish_artifacts(struct supervision *run, struct err *err)
+{
+    bool bundle = run->plan->config->artifacts_bundle;
+
+    if (manifest_write(run->output_fd, run->plan, run->outcome, err) < 0)
+        return -1;
+    if (output_publish_artifacts(
+            run->output_fd, run->plan->run_id, run->artifacts_fd, bundle, err) == 0)
+        return 0;
+    unlinkat(run->output_fd, MANIFEST_NAME, 0);
+    return -1;
+}
+
+/* What there is instead of artifacts: nothing, and the reason. */
+static void discard_artifacts(struct supervision *run)
+{
+    const struct config *config = run->plan->config;
+    struct err err = ERR_INIT;
+
+    if (output_discard_artifacts(
+            run->output_fd, run->plan->run_id, config->artifacts_bundle, &err) < 0)
+        run_fail(run, &err);
+    err = (struct err)ERR_INIT;
+    if (config->collect.count > 0 &&
+        manifest_write(run->output_fd, run->plan, run->outcome, &err) < 0)
+        run_fail(run, &err);
+}
+
 static void finish_artifacts(struct supervision *run)
 {
     struct outcome *outcome = run->outcome;
-    struct err err = ERR_INIT, ignored = ERR_INIT;
-    bool good = outcome->has_extracted && outcome->extracted.status <= EXTRACT_PARTIAL;
+    struct err err = ERR_INIT;
+    bool good = outcome->has_extracted;
 
-    if (good &&
-        output_publish_artifacts(run->output_fd, run->plan->run_id, run->artifacts_fd, &err) < 0) {
-        outcome->has_extracted = false;
-        output_discard_artifacts(run->output_fd, run->plan->run_id, &ignored);
+    if (good) {
+        artifacts_judge(run->plan->config, outcome);
+        good = outcome->extracted.status <= EXTRACT_PARTIAL;
+    }
+    if (good && publish_artifacts(run, &err) < 0) {
+        good = false;
+        outcome->extracted.status = EXTRACT_FAILED;
+        text_copy(outcome->extracted.text, sizeof(outcome->extracted.text), err.text);
+        run_fail(run, &err);
     }
     if (!good)
-        output_discard_artifacts(run->output_fd, run->plan->run_id, &err);
-    if (err_is_set(&err))
-        run_fail(run, &err);
+        discard_artifacts(run);
     run_enter(run, STATE_DONE);
 }
 
@@ -166,11 +202,13 @@ static int keep_entry(struct supervision *run, const struct ipc_entry *entry, st
     *artifact = (struct outcome_artifact){.kind = entry->kind,
         .mode = entry->mode,
         .size = entry->size,
+        .type = entry->type,
+        .exported = entry->kind == ENTRY_SKIPPED ? NULL : strdup(entry->exported),
         .name_bytes = entry->name_bytes,
         .name = malloc(entry->name_bytes + 1)};
-    if (!artifact->name)
+    outcome->artifact_count++; /* outcome_free() takes it from here, whole or not */
+    if (!artifact->name || (entry->kind != ENTRY_SKIPPED && !artifact->exported))
         return err_sys(err, "cannot keep the names of the artifacts");
-    outcome->artifact_count++;
     memcpy(artifact->sha256, entry->sha256, sizeof(artifact->sha256));
     memcpy(artifact->reason, entry->reason, sizeof(artifact->reason));
     memcpy(artifact->name, entry->name, entry->name_bytes);
@@ -258,14 +296,16 @@ static int spawn_extractor(struct supervision *run, struct err *err)
     struct ipc_extract setup = {.max_total_bytes = config->artifacts_total_bytes,
         .max_file_bytes = config->artifacts_file_bytes,
         .max_files = config->artifacts_files,
-        .max_depth = (uint32_t)config->artifacts_depth};
-    struct child_fd fds[] = {
-        {run->disks->export_readonly, EXTRACTOR_FD_DISK}, {-1, EXTRACTOR_FD_OUT}};
+        .max_depth = (uint32_t)config->artifacts_depth,
+        .types = config->artifacts_types,
+        .bundle = config->artifacts_bundle};
+    struct disks *disks = run->outcome->salvage.exported ? &run->salvage_disks : run->disks;
+    struct child_fd fds[] = {{-1, EXTRACTOR_FD_DISK}, {-1, EXTRACTOR_FD_OUT}};
 
-    if (run->outcome->salvage.exported)
-        fds[0].fd = run->salvage_disks.export_readonly;
-
+    if (export_disk_seal(disks, err) < 0)
+        return -1;
     run->artifacts_fd = output_begin_artifacts(run->output_fd, run->plan->run_id, err);
+    fds[0].fd = disks->export_readonly;
     fds[1].fd = run->artifacts_fd;
     if (run->artifacts_fd < 0 ||
         run_spawn(run, &run->extractor, "vmrun-extractor", fds, 2, err) < 0 ||

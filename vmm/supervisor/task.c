@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "supervisor/artifact_json.h"
 #include "supervisor/diagnose.h"
 #include "supervisor/json_memory.h"
 #include "supervisor/output_dir.h"
@@ -164,12 +165,12 @@ static void tell_verdict(const struct task *task, const struct verdict *verdict)
         if (!verdict->limit || strcmp(verdict->limits_hit[i], verdict->limit) != 0)
             task_narrate(task, "limit reached: %s", verdict->limits_hit[i]);
     }
-    if (task->config.collect.count > 0)
-        task_narrate(task, "%zu artifact%s in %s/artifacts%s", files, files == 1 ? "" : "s",
-            task->plan.output,
-            task->outcome.salvage.exported ? ", salvaged from the disk of the lost guest" : "");
     if (task->outcome.salvage.tried && !task->outcome.salvage.exported)
         task_narrate(task, "nothing could be salvaged: %s", task->outcome.salvage.text);
+    if (task->config.collect.count > 0 && artifacts_published(&task->outcome))
+        task_narrate(task, "%zu artifact%s in %s/%s%s", files, files == 1 ? "" : "s",
+            task->plan.output, task->config.artifacts_bundle ? BUNDLE_NAME : "artifacts",
+            task->outcome.salvage.exported ? ", salvaged from the disk of the lost guest" : "");
 }
 
 static struct supervise_view task_view(

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "supervisor/artifacts.h"
 #include "supervisor/diagnose.h"
 
 enum { VMRUN = VERDICT_EXIT_VMRUN };
@@ -151,26 +152,11 @@ static enum verdict_event event_of_task(const struct wire_exited *exited)
     return exited->code == 0 ? EVENT_OK : EVENT_NONZERO;
 }
 
-static bool artifact_is_there(const struct outcome *outcome, const char *path)
-{
-    size_t length = strlen(path);
-
-    for (size_t i = 0; i < outcome->artifact_count; i++) {
-        const struct outcome_artifact *artifact = &outcome->artifacts[i];
-
-        if (artifact->kind != ENTRY_SKIPPED && artifact->name_bytes >= length &&
-            memcmp(artifact->name, path, length) == 0 &&
-            (artifact->name_bytes == length || artifact->name[length] == '/'))
-            return true;
-    }
-    return false;
-}
-
 /* The first required path that did not come; NULL when all did. */
 static const char *missing_artifact(const struct config *config, const struct outcome *outcome)
 {
     for (size_t i = 0; i < config->required.count; i++) {
-        if (!artifact_is_there(outcome, config->required.items[i]))
+        if (!artifacts_have(outcome, config->required.items[i]))
             return config->required.items[i];
     }
     return NULL;
@@ -231,6 +217,21 @@ static void verdict_add_limit(struct verdict *verdict, const char *limit)
     verdict->limits_hit[verdict->limit_count++] = limit;
 }
 
+/* Something was left out for a cap of [artifacts]. */
+static bool artifacts_over_cap(const struct outcome *outcome)
+{
+    static const char *const caps[] = {
+        "no_space", "too_many_files", "file_too_big", "total_too_big", "too_deep"};
+
+    for (size_t i = 0; i < outcome->artifact_count; i++) {
+        for (size_t cap = 0; cap < sizeof(caps) / sizeof(caps[0]); cap++) {
+            if (strcmp(outcome->artifacts[i].reason, caps[cap]) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 static void verdict_collect_limits(struct verdict *verdict, const struct outcome *outcome)
 {
     static const struct {
@@ -253,7 +254,8 @@ static void verdict_collect_limits(struct verdict *verdict, const struct outcome
             verdict_add_limit(verdict, streams[i]);
     }
     if ((outcome->has_exported && outcome->exported.error == ENOSPC) ||
-        (outcome->salvage.exported && outcome->salvage.claims.error == ENOSPC))
+        (outcome->salvage.exported && outcome->salvage.claims.error == ENOSPC) ||
+        artifacts_over_cap(outcome))
         verdict_add_limit(verdict, "artifacts");
 }
 

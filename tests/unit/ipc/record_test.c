@@ -251,15 +251,23 @@ static void stream(void **state)
 
 static void extract(void **state)
 {
-    struct ipc_extract sent = {
-        .max_total_bytes = UINT64_MAX, .max_file_bytes = 2, .max_files = 3, .max_depth = 4};
+    struct ipc_extract sent = {.max_total_bytes = UINT64_MAX,
+        .max_file_bytes = 2,
+        .max_files = 3,
+        .max_depth = 4,
+        .types = 1U << ARTIFACT_TEXT,
+        .bundle = true};
     struct err err = ERR_INIT;
 
     (void)state;
     assert_int_equal(ipc_send_extract(ends[1], &sent, &err), 0);
     receive_and_cut(get_extract);
     assert_true(got_extract.max_total_bytes == UINT64_MAX && got_extract.max_file_bytes == 2 &&
-                got_extract.max_files == 3 && got_extract.max_depth == 4);
+                got_extract.max_files == 3 && got_extract.max_depth == 4 &&
+                got_extract.types == 1U << ARTIFACT_TEXT && got_extract.bundle);
+    assert_int_equal(get_with_u32(get_extract, 28, (1U << ARTIFACT_TYPES) - 1), 0);
+    assert_int_equal(get_with_u32(get_extract, 28, 1U << ARTIFACT_TYPES), -1);
+    assert_int_equal(get_with_byte(get_extract, 32, 2), -1);
 }
 
 static void entry(void **state)
@@ -270,23 +278,30 @@ static void entry(void **state)
         .reason = "31 characters are the most here",
         .name_bytes = IPC_NAME_MAX_BYTES};
     struct err err = ERR_INIT;
-    size_t name_at = 16 + IPC_DIGEST_BYTES + 4 + 31;
+    size_t exported_at = 20 + IPC_DIGEST_BYTES + 4 + 31;
+    size_t name_at = exported_at + 4 + IPC_EXPORTED_BYTES - 1;
 
     (void)state;
     assert_int_equal(strlen(sent.reason), 31);
     memset(sent.sha256, 1, sizeof(sent.sha256));
     memset(sent.name, '\n', sizeof(sent.name));
+    memset(sent.exported, 'e', sizeof(sent.exported) - 1);
+    sent.type = ARTIFACT_TEXT;
     assert_int_equal(ipc_send_entry(ends[1], &sent, &err), 0);
     receive_and_cut(get_entry);
     assert_true(got_entry.kind == ENTRY_SKIPPED && got_entry.mode == 07777 &&
                 got_entry.size == UINT64_MAX && got_entry.name_bytes == IPC_NAME_MAX_BYTES);
     assert_string_equal(got_entry.reason, sent.reason);
+    assert_string_equal(got_entry.exported, sent.exported);
+    assert_int_equal(got_entry.type, ARTIFACT_TEXT);
     assert_memory_equal(got_entry.sha256, sent.sha256, sizeof(sent.sha256));
     assert_memory_equal(got_entry.name, sent.name, sizeof(sent.name));
     assert_int_equal(get_with_u32(get_entry, 0, 0), -1);
     assert_int_equal(get_with_u32(get_entry, 0, ENTRY_SKIPPED + 1), -1);
     assert_int_equal(get_with_u32(get_entry, 4, 010000), -1);
-    assert_int_equal(get_with_u32(get_entry, 48, 32), -1);
+    assert_int_equal(get_with_u32(get_entry, 48, ARTIFACT_TYPES), -1);
+    assert_int_equal(get_with_u32(get_entry, 52, 32), -1);
+    assert_int_equal(get_with_u32(get_entry, exported_at, IPC_EXPORTED_BYTES), -1);
     assert_int_equal(get_with_u32(get_entry, name_at, IPC_NAME_MAX_BYTES + 1), -1);
     assert_int_equal(get_with_u32(get_entry, name_at, UINT32_MAX), -1);
     sent.name_bytes = 0;

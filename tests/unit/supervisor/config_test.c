@@ -3,6 +3,7 @@
 /* LINK: vmm/supervisor/config_value.c vmm/supervisor/cpu_mask.c vmm/supervisor/nearest.c */
 /* LINK: vmm/supervisor/ini_file.c vmm/supervisor/digest.c vmm/supervisor/text_list.c */
 /* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/text.c -linih -lcrypto */
+/* LINK: vmm/supervisor/config_artifacts.c vmm/supervisor/artifact_type.c vmm/wire/pattern.c */
 /* config_test.c: what a task file means, and exactly what is said about one that is wrong. */
 #include <stdio.h>
 #include <string.h>
@@ -94,6 +95,7 @@ static void every_key_can_be_set(void **state)
                 "disk = 16M\nstdout = 1B\nstderr = 2K\n"
                 "[input]\na/b = src\n/task/c = /abs\n"
                 "[artifacts]\ncollect = out, /task/x\nrequired = out/y\nmax_total = 1M\n"
+                "optional = x\ntypes = json, text\non_violation = refuse\nbundle = tar.gz\n"
                 "max_file = 1K\nmax_files = 1\nmax_depth = 2\n"
                 "[output]\ndir = o\n");
     assert_int_equal(config.argv.count, 3);
@@ -110,6 +112,9 @@ static void every_key_can_be_set(void **state)
     assert_string_equal(config.inputs[1].source, "/abs");
     assert_string_equal(config.collect.items[1], "x");
     assert_true(config.artifacts_depth == 2);
+    assert_true(config.artifacts_types == (1U << ARTIFACT_JSON | 1U << ARTIFACT_TEXT));
+    assert_true(config.artifacts_refuse == 1 && config.artifacts_bundle == 1);
+    assert_string_equal(config.optional.items[0], "x");
     assert_string_equal(config_where(&config, "machine", "vcpus"), "dir/task.ini:18");
     assert_null(config_where(&config, "task", "command"));
 }
@@ -263,6 +268,28 @@ static void keys_that_contradict_each_other_are_refused(void **state)
     assert_string_equal(config.inputs[0].destination, "a");
     assert_problem(GOOD "[artifacts]\ncollect = out\nrequired = output\n",
         "dir/task.ini:7: [artifacts] required: output is not at or below a path of collect");
+    assert_problem(GOOD "[artifacts]\ncollect = *.png\nrequired = a.txt\n",
+        "dir/task.ini:7: [artifacts] required: a.txt is not at or below a path of collect");
+    assert_problem(GOOD "[artifacts]\ncollect = a, b\noptional = c\n",
+        "dir/task.ini:7: [artifacts] optional: c is not one of collect");
+    assert_problem(GOOD "[artifacts]\ncollect = a\noptional = a\nrequired = a\n",
+        "dir/task.ini:7: [artifacts] optional: a is in required too");
+    assert_problem(GOOD "[artifacts]\ncollect = a\ntypes = png, jpg\n",
+        "dir/task.ini:7: [artifacts] types: \"png, jpg\": unknown type jpg (did you mean "
+        "jpeg?); it must be png, jpeg, pdf, csv, json or text");
+    assert_problem(GOOD "[artifacts]\ncollect = a\ntypes = data\n",
+        "dir/task.ini:7: [artifacts] types: \"data\": unknown type data; it must be png, jpeg, "
+        "pdf, "
+        "csv, json or text");
+    assert_problem(GOOD "[artifacts]\ncollect = a\ntypes =\n",
+        "dir/task.ini:7: [artifacts] types: \"\": it is empty; leave it out when any content will "
+        "do");
+    assert_problem(GOOD "[artifacts]\ncollect = a\nmax_files = 65537\n",
+        "dir/task.ini:7: [artifacts] max_files: \"65537\": it must be between 1 and 65536");
+    assert_problem(GOOD "[artifacts]\ncollect = a\nbundle = zip\n",
+        "dir/task.ini:7: [artifacts] bundle: \"zip\": it must be no or tar.gz");
+    assert_problem(GOOD "[artifacts]\ncollect = a\non_violation = ignore\n",
+        "dir/task.ini:7: [artifacts] on_violation: \"ignore\": it must be skip or refuse");
 }
 
 static void all_problems_come_in_one_pass(void **state)

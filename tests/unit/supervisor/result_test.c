@@ -3,6 +3,7 @@
 /* LINK: vmm/supervisor/text_list.c vmm/supervisor/output_dir.c vmm/supervisor/remove_tree.c */
 /* LINK: vmm/supervisor/json_memory.c vmm/base/clock.c vmm/base/err.c vmm/base/fd.c */
 /* LINK: vmm/base/text.c -ljansson -lcrypto */
+/* LINK: vmm/supervisor/artifact_json.c vmm/supervisor/artifact_type.c */
 /* result_test.c: result.json has every field whatever happened, and hostile bytes stay bytes. */
 #include <fcntl.h>
 #include <jansson.h>
@@ -143,27 +144,44 @@ static void names_from_the_guest_are_text_or_base64(void **state)
     uint8_t plain[] = "out/\xc3\xa9";
     uint8_t broken[] = "a\xff"
                        "b";
-    uint8_t control[] = "a\nb";
-    struct outcome_artifact artifacts[] = {
-        {.kind = ENTRY_FILE, .mode = 04755, .size = 5, .name = plain, .name_bytes = 6},
-        {.kind = ENTRY_DIR, .reason = "f-1", .name = broken, .name_bytes = 3},
-        {.kind = ENTRY_SKIPPED, .reason = "symlink", .name = control, .name_bytes = 3}};
+    uint8_t control[] = "a\nb", bidi[] = "a\xe2\x80\xae";
+    char same[] = "out/\xc3\xa9", other[] = "f-1";
+    struct outcome_artifact artifacts[] = {{.kind = ENTRY_FILE,
+                                               .mode = 04755,
+                                               .size = 5,
+                                               .type = ARTIFACT_PNG,
+                                               .exported = same,
+                                               .name = plain,
+                                               .name_bytes = 6},
+        {.kind = ENTRY_DIR, .exported = other, .name = broken, .name_bytes = 3},
+        {.kind = ENTRY_SKIPPED, .reason = "symlink", .name = control, .name_bytes = 3},
+        {.kind = ENTRY_SKIPPED,
+            .reason = "type_mismatch",
+            .type = ARTIFACT_TEXT,
+            .name = bidi,
+            .name_bytes = 4}};
 
     (void)state;
     text_list_add(&config.collect, "out");
     outcome.artifacts = artifacts;
-    outcome.artifact_count = 3;
+    outcome.artifact_count = 4;
     outcome.has_extracted = outcome.extracted_due = true;
     outcome.extracted.status = EXTRACT_PARTIAL;
     outcome.extracted.skipped = 7;
     make();
-    assert_int_equal(json_integer_value(at("artifacts.unlisted")), 6);
+    assert_int_equal(json_integer_value(at("artifacts.unlisted")), 5);
     assert_string_equal(json_string_value(at("artifacts.status")), "partial");
     assert_string_equal(json_string_value(at("artifacts.list.0.path")), "out/\xc3\xa9");
     assert_string_equal(json_string_value(at("artifacts.list.0.claimed_mode")), "4755");
     assert_string_equal(json_string_value(at("artifacts.list.1.path_base64")), "Yf9i");
-    assert_string_equal(json_string_value(at("artifacts.list.1.name_here")), "f-1");
-    assert_null(json_object_get(at("artifacts.list.0"), "name_here"));
+    assert_string_equal(json_string_value(at("artifacts.list.1.exported")), "f-1");
+    assert_null(json_object_get(at("artifacts.list.0"), "exported"));
+    assert_string_equal(json_string_value(at("artifacts.list.0.type")), "png");
+    assert_string_equal(json_string_value(at("artifacts.skipped.1.path_base64")), "YeKArg==");
+    assert_string_equal(json_string_value(at("artifacts.skipped.1.type")), "text");
+    assert_null(json_object_get(at("artifacts.skipped.0"), "type"));
+    assert_string_equal(json_string_value(at("artifacts.manifest")), "manifest.json");
+    assert_true(json_is_null(at("artifacts.bundle")) && json_is_null(at("artifacts.reason")));
     assert_string_equal(json_string_value(at("artifacts.skipped.0.path_base64")), "YQpi");
     assert_string_equal(json_string_value(at("artifacts.skipped.0.reason")), "symlink");
     /* What was refused is not there, so it is not listed. */
@@ -177,12 +195,14 @@ static void names_from_the_guest_are_text_or_base64(void **state)
 static void everything_at_once(void **state)
 {
     uint8_t file[] = "out/chart.png", broken[] = "out/\xff", gone[] = "gone", dots[] = "out/..\n";
+    char alias[] = "out/f-1";
     struct outcome_artifact artifacts[] = {
         {.kind = ENTRY_DIR, .mode = 0755, .name = file, .name_bytes = 3},
         {.kind = ENTRY_FILE, .mode = 0644, .size = 7, .name = file, .name_bytes = 13},
-        {.kind = ENTRY_FILE, .mode = 0600, .name = broken, .name_bytes = 5},
+        {.kind = ENTRY_FILE, .mode = 0600, .exported = alias, .name = broken, .name_bytes = 5},
         {.kind = ENTRY_SKIPPED, .reason = "missing", .name = gone, .name_bytes = 4},
-        {.kind = ENTRY_SKIPPED, .reason = "\x1b[", .name = dots, .name_bytes = 7}};
+        {.kind = ENTRY_SKIPPED, .reason = "\x1b[", .name = dots, .name_bytes = 7},
+        {.kind = ENTRY_SKIPPED, .reason = "type_mismatch", .name = gone, .name_bytes = 4}};
 
     (void)state;
     text_list_add(&config.collect, "out");
@@ -190,9 +210,11 @@ static void everything_at_once(void **state)
     outcome.image_digest.sha256[0] = 0xab;
     outcome.kernel_digest.changed = true;
     outcome.artifacts = artifacts;
-    outcome.artifact_count = 5;
+    outcome.artifact_count = 6;
+    config.artifacts_bundle = 1;
     outcome.has_extracted = outcome.extracted_due = true;
-    outcome.extracted = (struct ipc_extracted){.status = EXTRACT_PARTIAL, .files = 2, .bytes = 7};
+    outcome.extracted =
+        (struct ipc_extracted){.status = EXTRACT_PARTIAL, .files = 2, .bytes = 7, .text = "some"};
     outcome.has_hello = outcome.has_started = outcome.has_exited = true;
     outcome.has_exported = outcome.has_ended = outcome.monitor_reaped = true;
     outcome.hello = (struct wire_hello){.cpu_count = 1, .memory_bytes = 1, .release = "6.1\xff"};

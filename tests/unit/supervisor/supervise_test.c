@@ -13,6 +13,8 @@
 /* LINK: tests/unit/supervisor/fake_children.c vmm/supervisor/supervise_salvage.c vmm/wire/wire.c */
 /* LINK: vmm/wire/job.c vmm/ipc/ipc.c vmm/ipc/record.c vmm/base/clock.c vmm/base/cursor.c */
 /* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/loop.c vmm/base/text.c -ljansson -lcrypto */
+/* LINK: vmm/supervisor/artifacts.c vmm/supervisor/artifact_json.c vmm/supervisor/artifact_type.c */
+/* LINK: vmm/supervisor/manifest.c vmm/supervisor/export_disk.c vmm/wire/pattern.c */
 /* supervise_test.c: the states of a run, with children that behave and children that do not. */
 #include <fcntl.h>
 #include <signal.h>
@@ -248,7 +250,7 @@ static void a_scribe_that_fails_is_infra(void **state)
 static void artifacts_are_published_by_a_rename(void **state)
 {
     (void)state;
-    text_list_add(&config.collect, "x");
+    text_list_add(&config.collect, "a?b");
     supervise_script("ok");
     assert_verdict("ok", 0);
     assert_true(output_has("artifacts/file") && !output_has(".artifacts.run-1.partial"));

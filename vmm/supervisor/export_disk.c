@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* export_disk.c: see export_disk.h. */
+#include "supervisor/export_disk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "base/fd.h"
+
+/*
+ * A read lease is given only while nobody has the file open for writing. File systems without
+ * leases (NFS) do not tell.
+ */
+static bool disk_has_writer(int fd)
+{
+    bool busy = fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN;
+
+    (void)fcntl(fd, F_SETLEASE, F_UNLCK);
+    return busy;
+}
+
+int export_disk_seal(struct disks *disks, struct err *err)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", disks->export_disk);
+    disks->export_readonly = open(path, O_RDONLY | O_CLOEXEC);
+    if (disks->export_readonly < 0)
+        return err_sys(err, "cannot reopen the export disk for reading (is /proc mounted?)");
+    fd_close(&disks->export_disk);
+    if (disk_has_writer(disks->export_readonly))
+        return err_set(err, "a process that should be gone can still write to the export disk");
+    return 0;
+}
