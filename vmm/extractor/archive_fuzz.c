@@ -9,16 +9,16 @@
 /*
  * archive_fuzz.c: an export disk of any bytes through the whole extractor but its writer, which is
  * replaced by one that creates nothing and checks everything: paths stay beneath the output,
- * directories come first, no two names meet (in any case), data ascends and stays inside its file,
- * caps hold.
+ * directories come first, no two names meet (in any case or normal form), data ascends and stays
+ * inside its file, caps hold, types too for every third size.
  */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/num.h"
 #include "base/text.h"
 #include "extractor/extract.h"
+#include "extractor/fold.h"
 #include "extractor/names.h"
 #include "extractor/tree.h"
 #include "extractor/writer.h"
@@ -51,6 +51,22 @@ static bool fake_has_dir(const char *path, size_t length)
     return false;
 }
 
+/* True when both are one file where neither case nor normal form counts. */
+static bool fake_meets(const char *a, const char *b)
+{
+    static uint32_t left[FOLD_MAX], right[FOLD_MAX];
+    const char *a_last = strrchr(a, '/'), *b_last = strrchr(b, '/');
+    size_t a_parent = a_last ? (size_t)(a_last + 1 - a) : 0;
+    size_t b_parent = b_last ? (size_t)(b_last + 1 - b) : 0;
+    size_t count, other;
+
+    if (a_parent != b_parent || memcmp(a, b, a_parent) != 0)
+        return false;
+    count = fold_name(left, (const uint8_t *)a + a_parent, strlen(a) - a_parent);
+    other = fold_name(right, (const uint8_t *)b + b_parent, strlen(b) - b_parent);
+    return count == other && memcmp(left, right, count * sizeof(left[0])) == 0;
+}
+
 static void fake_check_path(const char *path)
 {
     const char *last = strrchr(path, '/');
@@ -72,7 +88,7 @@ static void fake_check_path(const char *path)
     must(depth <= FUZZ_DEPTH);
     must(!last || fake_has_dir(path, (size_t)(last - path)));
     for (size_t i = 0; i < fake.count; i++)
-        must(strcasecmp(path, fake.paths[i]) != 0);
+        must(!fake_meets(path, fake.paths[i]));
 }
 
 static void fake_add(const char *path, bool is_dir)
@@ -172,12 +188,18 @@ static int disk_read(void *context, void *buffer, size_t size, uint64_t offset, 
 }
 
 static uint64_t entries, skipped;
+static bool typed;
 
 static int take_entry(void *context, const struct ipc_entry *entry, struct err *err)
 {
     (void)context, (void)err;
     must(entry->kind >= ENTRY_FILE && entry->kind <= ENTRY_SKIPPED && entry->mode <= 07777);
     must(entry->name_bytes > 0 && entry->name_bytes <= IPC_NAME_MAX_BYTES);
+    must(entry->type < ARTIFACT_TYPES);
+    must((entry->kind == ENTRY_SKIPPED) == (entry->exported[0] == '\0'));
+    must((entry->kind == ENTRY_SKIPPED) == (entry->reason[0] != '\0'));
+    if (typed && entry->kind == ENTRY_FILE)
+        must(entry->type == ARTIFACT_TEXT || entry->type == ARTIFACT_JSON);
     entries++;
     skipped += entry->kind == ENTRY_SKIPPED;
     return 0;
@@ -185,7 +207,7 @@ static int take_entry(void *context, const struct ipc_entry *entry, struct err *
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct ipc_extract limits = {.max_total_bytes = FUZZ_TOTAL_BYTES,
+    struct ipc_extract limits = {.max_total_bytes = FUZZ_TOTAL_BYTES,
         .max_file_bytes = FUZZ_FILE_BYTES,
         .max_files = FUZZ_FILES_MAX,
         .max_depth = FUZZ_DEPTH};
@@ -195,6 +217,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct ipc_extracted result;
 
     entries = skipped = 0;
+    typed = size % 3 == 0;
+    limits.types = typed ? 1U << ARTIFACT_TEXT | 1U << ARTIFACT_JSON : 0;
     extract_archive(&source, &limits, -1, &sink, &result);
     must(result.status >= EXTRACT_COMPLETE && result.status <= EXTRACT_REFUSED);
     must((result.status == EXTRACT_REFUSED) <= (result.text[0] != '\0'));
