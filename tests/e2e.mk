@@ -32,5 +32,18 @@ $(E2E)/saboteur.cpio: $(E2E)/saboteur $(GUEST)/initramfs.cpio \
 	$(call say,CPIO,$@)
 	$(Q)tests/guest-agents/mksaboteur $(GUEST)/initramfs.cpio $< $(GUEST)/vmrun-agent $@
 
+# An agent that writes any bytes to the export disk; tests/guest-agents/raw_export.c.
+RAW_EXPORT_SOURCES := $(filter-out guest-agent/export.c,$(vmrun-agent_SOURCES)) \
+                      tests/guest-agents/raw_export.c
+
+$(E2E)/raw-export: $(patsubst %.c,$(OBJ)/guest/%.o,$(RAW_EXPORT_SOURCES))
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(AGENT_CFLAGS) $(AGENT_LDFLAGS) -o $@ $^ $(vmrun-agent_LIBS)
+
+$(E2E)/raw-export.cpio: $(E2E)/raw-export guest-agent/mkinitramfs
+	$(call say,CPIO,$@)
+	$(Q)guest-agent/mkinitramfs $< $@
+
 .PHONY: e2e-tools
-e2e-tools: $(E2E)/kill_at $(E2E)/actor.cpio $(E2E)/saboteur.cpio
+e2e-tools: $(E2E)/kill_at $(E2E)/actor.cpio $(E2E)/saboteur.cpio $(E2E)/raw-export.cpio

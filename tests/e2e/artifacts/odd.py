@@ -112,7 +112,7 @@ with tarfile.open("packed/escape.tar", "w") as tar:
     tar.addfile(member, io.BytesIO(b"x"))
 write("packed/bomb.gz", gzip.compress(bytes(1 << 22), mtime=0))
 with zipfile.ZipFile("packed/bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-    archive.writestr(zipfile.ZipInfo("x"), bytes(1 << 20))
+    archive.writestr(zipfile.ZipInfo("x"), bytes(1 << 20), zipfile.ZIP_DEFLATED)
 write("packed/gif.js", b"GIF89a=1;alert(1)")
 write("packed/page.txt", b"<html><script>alert(1)</script></html>")
 

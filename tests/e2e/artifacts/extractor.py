@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The supervisor's side of an extractor (vmm/ipc/ipc.h), to feed the real one with any bytes."""
+import os
+import socket
+import struct
+
+IPC_EXTRACT, IPC_ENTRY, IPC_EXTRACTED = 30, 31, 32
+KINDS = {1: "file", 2: "dir", 3: "-"}
+
+
+class Extraction:
+    """A running extractor. `packet()` gives what it says, so it waits when nobody asks."""
+
+    def __init__(self, program, disk, out, max_total, max_file, max_files, max_depth, types=0, bundle=False):
+        self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        out_fd = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
+        self.pid = os.fork()
+        if self.pid == 0:
+            for i, fd in enumerate((theirs.fileno(), disk, out_fd)):
+                os.dup2(fd, 60 + i)
+            for i in range(3):
+                os.dup2(60 + i, 3 + i)
+            os.closerange(6, 100)
+            os.execv(program, [program])
+        theirs.close()
+        os.close(out_fd)
+        self.channel.send(struct.pack("<IQQQIIB", IPC_EXTRACT, max_total, max_file, max_files, max_depth, types,
+                                      bundle))
+
+    def packet(self):
+        """(kind, payload)"""
+        packet = self.channel.recv(16384)
+        assert len(packet) >= 4, "the extractor ended without a word"
+        return struct.unpack_from("<I", packet)[0], packet[4:]
+
+    def finish(self):
+        self.channel.close()
+        assert os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1]) == 0
+
+
+def string(payload, at):
+    length = struct.unpack_from("<I", payload, at)[0]
+    return payload[at + 4:at + 4 + length].decode(), at + 4 + length
+
+
+def entry(payload):
+    kind, _, size = struct.unpack_from("<IIQ", payload)
+    reason, at = string(payload, 52)
+    exported, at = string(payload, at)
+    name = payload[at + 4:]
+    if KINDS[kind] == "-":
+        return "-", name.decode(), reason
+    return (KINDS[kind], exported, size) if KINDS[kind] == "file" else (KINDS[kind], exported)
+
+
+class Outcome:
+    def __init__(self, entries, payload):
+        self.entries = entries
+        self.status, self.files, self.bytes, self.skipped = struct.unpack_from("<IQQQ", payload)
+        self.text = string(payload, 28 + 8 + 32)[0]
+
+
+def run(program, disk, out, **limits):
+    """The bytes DISK through an extractor, into the new directory OUT."""
+    os.mkdir(out)
+    fd = os.memfd_create("disk")
+    with open(fd, "wb", closefd=False) as file:
+        file.write(disk)
+    extraction = Extraction(program, fd, out, **limits)
+    os.close(fd)
+    entries = []
+    while True:
+        kind, payload = extraction.packet()
+        if kind == IPC_EXTRACTED:
+            break
+        entries.append(entry(payload))
+    extraction.finish()
+    return Outcome(entries, payload)
