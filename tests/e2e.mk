@@ -39,7 +39,7 @@ RAW_EXPORT_SOURCES := $(filter-out guest-agent/export.c,$(vmrun-agent_SOURCES)) 
 $(E2E)/raw-export: $(patsubst %.c,$(OBJ)/guest/%.o,$(RAW_EXPORT_SOURCES))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(MUSL_CC) $(AGENT_CFLAGS) $(AGENT_LDFLAGS) -o $@ $^ $(vmrun-agent_LIBS)
+	$(Q)$(MUSL_CC) $(AGENT_CFLAGS) $(AGENT_LDFLAGS) -o $@ $^ $(AGENT_LIBS)
 
 $(E2E)/raw-export.cpio: $(E2E)/raw-export guest-agent/mkinitramfs
 	$(call say,CPIO,$@)

@@ -23,6 +23,29 @@
     (($(ls build/results/e2e/*.json | wc -l) >= 20))
 }
 
+@test "every manifest is as its schema says, and every field of the schema occurs" {
+    run tests/docs/check-results --schema manifest --all-fields build/results/unit-manifests
+    echo "$output"
+    [ "$status" -eq 0 ]
+    run tests/docs/check-results --schema manifest build/results/e2e-manifests
+    echo "$output"
+    [ "$status" -eq 0 ]
+    (($(ls build/results/e2e-manifests/*.json | wc -l) >= 20))
+}
+
+@test "a manifest that is not as the schema says is found" {
+    mkdir -p "$BATS_TEST_TMPDIR/bad"
+    good=$(grep -l exported build/results/unit-manifests/*.json | head -n 1)
+    for change in '.status = "fine"' 'del(.entries)' '.new_field = 1' '.entries |= map(del(.sha256))' \
+        '.entries[0].kind = "link"' '.entries[0].exported = ""' '.skipped |= map(del(.reason, .reason_base64))' \
+        '.schema = "vmrun.manifest/2"'; do
+        jq "$change" "$good" >"$BATS_TEST_TMPDIR/bad/manifest.json"
+        run tests/docs/check-results --schema manifest "$BATS_TEST_TMPDIR/bad"
+        echo "$change: $output"
+        [ "$status" -eq 1 ]
+    done
+}
+
 @test "what is not as the schema says is found" {
     mkdir -p "$BATS_TEST_TMPDIR/bad"
     good=$(grep -l guest_kernel_claimed_base64 build/results/unit/*.json)

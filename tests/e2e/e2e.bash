@@ -48,7 +48,7 @@ keep_shown() {
     cp "$T/stdout" "build/results/$kind/$(basename "$BATS_TEST_FILENAME" .bats)-$BATS_TEST_NUMBER-$shown.$ending"
 }
 
-# keep_result DIR: keep the result in DIR for tests/docs, where all are checked against the schema.
+# keep_result DIR: keep result and manifest in DIR for tests/docs, where all are checked against schemas.
 keep_result() {
     local to=$PWD/build/results/e2e
     [[ -f $1/result.json ]] || return 0
@@ -56,6 +56,9 @@ keep_result() {
     mkdir -p "$to" 2>/dev/null && [[ -w $to ]] || return 0
     kept=$((${kept:-0} + 1))
     cp "$1/result.json" "$to/$(basename "$BATS_TEST_FILENAME" .bats)-$BATS_TEST_NUMBER-$kept.json"
+    [[ -f $1/manifest.json ]] || return 0
+    mkdir -p "$to-manifests"
+    cp "$1/manifest.json" "$to-manifests/$(basename "$BATS_TEST_FILENAME" .bats)-$BATS_TEST_NUMBER-$kept.json"
 }
 
 # result FILTER: a value out of result.json.

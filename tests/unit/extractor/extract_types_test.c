@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LINK: vmm/extractor/extract.c vmm/extractor/reader.c vmm/extractor/names.c */
+/* LINK: vmm/extractor/tree.c vmm/extractor/writer.c vmm/wire/archive.c vmm/base/cursor.c */
+/* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/text.c -lcrypto */
+/* LINK: vmm/extractor/bundle.c vmm/extractor/tar.c vmm/extractor/content.c */
+/* LINK: vmm/extractor/content_text.c vmm/extractor/content_png.c vmm/extractor/content_jpeg.c */
+/* LINK: vmm/extractor/content_json.c vmm/extractor/fold.c vmm/extractor/fold_table.c -lyajl -lz */
+/* extract_types_test.c: types and bundles; what is dropped again. */
+#include <errno.h>
+
+#include "extractor/extract.h"
+#include "extractor/tree.h"
+#include "tests/unit/extractor/archive_build.h"
+#include "tests/unit/extractor/out_dir.h"
+
+enum { ENTRIES_KEPT = 64 };
+
+static struct build build;
+static struct out_dir out;
+static struct ipc_extract limits;
+static struct ipc_extracted result;
+static struct ipc_entry entries[ENTRIES_KEPT];
+static uint64_t entry_count;
+
+static int set_up(void **state)
+{
+    (void)state;
+    build_begin(&build);
+    out_dir_make(&out);
+    limits = (struct ipc_extract){
+        .max_total_bytes = 1 << 20, .max_file_bytes = 1 << 19, .max_files = 100, .max_depth = 32};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    build_free(&build);
+    out_dir_remove(&out);
+    return 0;
+}
+
+static void restart(void)
+{
+    tear_down(NULL);
+    set_up(NULL);
+}
+
+static int keep_entry(void *context, const struct ipc_entry *entry, struct err *err)
+{
+    (void)context, (void)err;
+    if (entry_count < ENTRIES_KEPT)
+        entries[entry_count] = *entry;
+    entry_count++;
+    return 0;
+}
+
+static enum ipc_extract_status extract(void)
+{
+    const struct extract_sink sink = {.entry = keep_entry};
+    struct archive_source source = build_source(&build);
+
+    entry_count = 0;
+    memset(entries, 0xee, sizeof(entries));
+    extract_archive(&source, &limits, out.fd, &sink, &result);
+    return (enum ipc_extract_status)result.status;
+}
+
+static enum ipc_extract_status end_and_extract(void)
+{
+    build_end(&build);
+    return extract();
+}
+
+static void expect_entry(
+    size_t i, enum ipc_entry_kind kind, const char *name, uint64_t size, const char *reason)
+{
+    assert_true(i < entry_count && i < ENTRIES_KEPT);
+    assert_int_equal(entries[i].kind, kind);
+    assert_int_equal(entries[i].name_bytes, strlen(name));
+    assert_memory_equal(entries[i].name, name, strlen(name));
+    assert_true(entries[i].size == size);
+    assert_string_equal(entries[i].reason, reason);
+}
+
+#define BIT(type) (1U << ARTIFACT_##type)
+
+static void what_is_of_another_type_is_dropped(void **state)
+{
+    (void)state;
+    limits.types = BIT(TEXT) | BIT(JSON);
+    build_text_file(&build, "a.txt", "text");
+    build_text_file(&build, "a.png", "text");
+    build_text_file(&build, "a.json", "{]");
+    build_text_file(&build, "b.json", "{}");
+    build_text_file(&build, "\x1b", "\x1b");
+    assert_int_equal(end_and_extract(), EXTRACT_PARTIAL);
+    assert_true(result.files == 2 && result.bytes == 6 && result.skipped == 3);
+    expect_entry(0, ENTRY_FILE, "a.txt", 4, "");
+    expect_entry(1, ENTRY_SKIPPED, "a.png", 0, "type_mismatch");
+    expect_entry(2, ENTRY_SKIPPED, "a.json", 0, "type_mismatch");
+    expect_entry(3, ENTRY_FILE, "b.json", 2, "");
+    expect_entry(4, ENTRY_SKIPPED, "\x1b", 0, "type_mismatch");
+    assert_int_equal(entries[0].type, ARTIFACT_TEXT);
+    assert_int_equal(entries[1].type, ARTIFACT_TEXT);
+    assert_int_equal(entries[3].type, ARTIFACT_JSON);
+    assert_int_equal(entries[4].type, ARTIFACT_DATA);
+    assert_int_equal(out_dir_count(&out), 2);
+}
+
+static void holes_are_looked_at_too(void **state)
+{
+    (void)state;
+    limits.types = BIT(TEXT);
+    build_file(&build, "front", 0644, 4);
+    build_extent(&build, 1, "abc", 3);
+    build_file(&build, "end", 0644, 4);
+    build_extent(&build, 0, "abc", 3);
+    build_file(&build, "none", 0644, 3);
+    build_extent(&build, 0, "abc", 3);
+    assert_int_equal(end_and_extract(), EXTRACT_PARTIAL);
+    expect_entry(0, ENTRY_SKIPPED, "front", 0, "type_mismatch");
+    expect_entry(1, ENTRY_SKIPPED, "end", 0, "type_mismatch");
+    expect_entry(2, ENTRY_FILE, "none", 3, "");
+}
+
+/* Bytes of dropped files come back, but not for ever. */
+static void what_is_dropped_is_bounded(void **state)
+{
+    (void)state;
+    limits.types = BIT(PNG);
+    limits.max_total_bytes = 10;
+    for (int i = 0; i < 6; i++) {
+        char name[2] = {(char)('a' + i), '\0'};
+
+        build_text_file(&build, name, "12345");
+    }
+    assert_int_equal(end_and_extract(), EXTRACT_PARTIAL);
+    expect_entry(3, ENTRY_SKIPPED, "d", 0, "type_mismatch"); /* twice the cap */
+    expect_entry(4, ENTRY_SKIPPED, "e", 0, "total_too_big");
+    expect_entry(5, ENTRY_SKIPPED, "f", 0, "total_too_big");
+    assert_int_equal(out_dir_count(&out), 0);
+}
+
+/* A file that was left out and then taken back is one that was left out, once. */
+static void a_skipped_file_is_skipped_once(void **state)
+{
+    (void)state;
+    limits.max_file_bytes = 3;
+    build_text_file(&build, "big", "1234");
+    build_skipped(&build, "big", ARCHIVE_SKIP_UNREADABLE);
+    build_skipped(&build, "big", ARCHIVE_SKIP_UNREADABLE); /* now it is another entry */
+    assert_int_equal(end_and_extract(), EXTRACT_PARTIAL);
+    assert_true(result.skipped == 2 && entry_count == 2);
+    expect_entry(0, ENTRY_SKIPPED, "big", 0, "file_too_big");
+    expect_entry(1, ENTRY_SKIPPED, "big", 0, "unreadable");
+}
+
+static void a_bundle_is_the_only_file(void **state)
+{
+    (void)state;
+    limits.bundle = true;
+    limits.types = BIT(TEXT);
+    build_dir(&build, "d");
+    build_text_file(&build, "d/A", "one");
+    build_text_file(&build, "d/a", "two");
+    build_text_file(&build, "d/no", "\x01");
+    build_file(&build, "d/gone", 0644, 10);
+    build_extent(&build, 0, "12345", 5);
+    build_skipped(&build, "d/gone", ARCHIVE_SKIP_UNREADABLE);
+    assert_int_equal(end_and_extract(), EXTRACT_PARTIAL);
+    expect_entry(0, ENTRY_DIR, "d", 0, "");
+    assert_string_equal(entries[2].exported, "d/f-1");
+    expect_entry(3, ENTRY_SKIPPED, "d/no", 0, "type_mismatch");
+    expect_entry(4, ENTRY_SKIPPED, "d/gone", 0, "unreadable");
+    assert_int_equal(out_dir_count(&out), 1);
+    assert_int_equal(faccessat(out.fd, BUNDLE_NAME, F_OK, 0), 0);
+    assert_true(result.bundle_bytes > 100 && result.files == 2 && result.bytes == 6);
+    restart();
+    limits.bundle = true;
+    build_text_file(&build, "a", "x"); /* no end */
+    assert_int_equal(extract(), EXTRACT_REFUSED);
+    assert_true(result.bundle_bytes == 0);
+}
+
+#define EXTRACT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+static const struct CMUnitTest tests[] = {
+    EXTRACT_TEST(what_is_of_another_type_is_dropped),
+    EXTRACT_TEST(holes_are_looked_at_too),
+    EXTRACT_TEST(what_is_dropped_is_bounded),
+    EXTRACT_TEST(a_skipped_file_is_skipped_once),
+    EXTRACT_TEST(a_bundle_is_the_only_file),
+};
+
+UNIT_MAIN(tests)
