@@ -5,6 +5,7 @@
 /* LINK: vmm/supervisor/config_value.c vmm/supervisor/cpu_mask.c vmm/supervisor/nearest.c */
 /* LINK: vmm/supervisor/ini_file.c vmm/supervisor/digest.c vmm/supervisor/text_list.c */
 /* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/text.c -linih -lcrypto */
+/* LINK: vmm/supervisor/config_artifacts.c vmm/supervisor/artifact_type.c vmm/wire/pattern.c */
 /* image_problem_test.c: an image that no guest could mount is told from its first bytes. */
 #include <string.h>
 

@@ -13,6 +13,8 @@
 /* LINK: tests/unit/supervisor/fake_children.c vmm/supervisor/supervise_salvage.c vmm/wire/wire.c */
 /* LINK: vmm/wire/job.c vmm/ipc/ipc.c vmm/ipc/record.c vmm/base/clock.c vmm/base/cursor.c */
 /* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/loop.c vmm/base/text.c -ljansson -lcrypto */
+/* LINK: vmm/supervisor/export_disk.c vmm/supervisor/artifacts.c vmm/supervisor/manifest.c */
+/* LINK: vmm/wire/pattern.c vmm/supervisor/artifact_json.c vmm/supervisor/artifact_type.c */
 /* supervise_output_test.c: what goes into a run and comes out of it while it goes on. */
 #include <fcntl.h>
 #include <stdlib.h>
