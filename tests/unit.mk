@@ -40,7 +40,7 @@ FUZZ_SOURCES := $(shell find vmm guest-agent -name '*_fuzz.c' | LC_ALL=C sort)
 # $(call links,FILE): the words of its LINK comments, which may go on over several lines.
 links = $(shell awk '/^\/\* LINK:/ {on = 1; sub(/^\/\* LINK:/, "")} \
     on {last = sub(/\*\/.*/, ""); sub(/^ \*/, ""); print; if (last) on = 0} \
-    NR == 15 {exit}' $(1))
+    NR == 20 {exit}' $(1))
 fuzz_target = $(patsubst %_fuzz.c,%,$(notdir $(1)))
 
 # $(call TEST_RULE,SOURCE,BINARY,unit or fuzz,UNIT or FUZZ)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * raw_export.c: the agent of a guest that was taken over: instead of what guest-agent/export.c would
- * make of the task's files, it writes the bytes of /task/raw to the export disk as they are, and says
- * that it exported. Everything else is the agent's own.
+ * raw_export.c: the agent of a guest that was taken over: instead of what guest-agent/export.c
+ * makes of the task's files, it writes the bytes of /task/raw to the export disk as they are, and
+ * says that it exported. Everything else is the agent's own.
  */
 #include <errno.h>
 #include <fcntl.h>
