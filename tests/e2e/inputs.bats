@@ -242,7 +242,7 @@ make_tar() {
 	END
     (($(stat -c %s "$T/a.tar") < 200000))
     refuse_tar 'bomb5: with it the archive unpacks to more than [input_options] max_total' \
-        --set limits.disk=20M
+        --set limits.disk=32M --set input_options.max_total=20M
     refuse_tar 'bomb1: with it' --set input_options.max_total=7M
     # A disk that is too small for what the limits allow is full.
     refuse_tar ': cannot make it: No space left on device' \
@@ -250,7 +250,7 @@ make_tar() {
     make_tar '[add(f"f{i}") for i in range(1000)]'
     refuse_tar 'f999: the archive has more files and directories' --set input_options.max_files=999
     # The number of files that the task may have holds as well: the process is the task's user.
-    refuse_tar 'cannot make it: Disk quota exceeded' --set limits.inodes=500
+    refuse_tar 'f499: cannot make it: Quota exceeded' --set limits.inodes=500
     make_tar 'add("/".join("d" * 65), b"x")'
     refuse_tar "d/d/d/d"
 }
