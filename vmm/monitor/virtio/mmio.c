@@ -212,18 +212,20 @@ static void put_high(uint64_t *field, uint32_t value)
     *field = (*field & 0xffffffffULL) | ((uint64_t)value << 32);
 }
 
-/* Registers of the selected queue: only between FEATURES_OK and DRIVER_OK, and not while it is
- * ready. */
+/* Between FEATURES_OK and DRIVER_OK, and not while it is ready; 0 stops it always (§4.2.2.1). */
 static void mmio_write_queue(struct mmio_device *device, uint64_t offset, uint32_t value)
 {
     struct mmio_queue *queue = mmio_selected(device);
     struct queue_registers *registers;
 
+    if (queue && offset == REG_QUEUE_READY && value == 0) {
+        queue->ready = false;
+        queue_reset(&queue->queue);
+    }
     if (!queue || device->status != STATUS_CONFIGURING)
         return;
     if (offset == REG_QUEUE_READY) {
-        if (value <= 1)
-            queue->ready = value == 1;
+        queue->ready |= value == 1;
         return;
     }
     if (queue->ready)

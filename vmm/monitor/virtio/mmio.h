@@ -78,7 +78,7 @@ struct mmio_queue {
     int kick_fd; /* eventfd: the driver's doorbell */
     struct loop_source source;
     struct queue_registers registers; /* lock; frozen while ready and from DRIVER_OK on */
-    bool ready;                       /* lock */
+    bool ready;                       /* lock; from DRIVER_OK on it can only become false */
     struct queue queue;               /* lock */
 };
 

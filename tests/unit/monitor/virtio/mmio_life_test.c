@@ -197,6 +197,36 @@ static void a_queue_that_is_not_ready_has_no_work(void **state)
     assert_int_equal(f->chains, 0);
 }
 
+/* §4.2.2.1: its rings are not looked at again, and only a reset starts it anew. */
+static void a_running_queue_can_be_stopped(void **state)
+{
+    struct echo *f = *state;
+    struct driver *driver = &f->driver;
+
+    echo_start(f);
+    driver_write(driver, REG_QUEUE_SEL, 0);
+    driver_write(driver, REG_QUEUE_READY, 0);
+    assert_int_equal(driver_read(driver, REG_QUEUE_READY), 0);
+    ring_offer(&driver->rings[0], 0);
+    driver_write(driver, REG_QUEUE_NOTIFY, 0);
+    driver_settle(driver);
+    driver_write(driver, REG_QUEUE_READY, 1);
+    driver_write(driver, REG_QUEUE_NOTIFY, 0);
+    driver_settle(driver);
+    assert_int_equal(driver_read(driver, REG_QUEUE_READY), 0);
+    assert_int_equal(driver_read(driver, REG_STATUS), RUNNING);
+    assert_int_equal(f->chains, 0);
+    ring_offer(&driver->rings[1], 0); /* the other one goes on */
+    driver_write(driver, REG_QUEUE_NOTIFY, 1);
+    driver_settle(driver);
+    assert_int_equal(f->chains, 1);
+    echo_start(f);
+    ring_offer(&driver->rings[0], 0);
+    driver_write(driver, REG_QUEUE_NOTIFY, 0);
+    driver_settle(driver);
+    assert_int_equal(f->chains, 1);
+}
+
 static void the_loop_handles_doorbells(void **state)
 {
     struct echo *f = *state;
@@ -301,6 +331,7 @@ static const struct CMUnitTest tests[] = {
     MMIO_TEST(a_reset_forgets_the_queues),
     MMIO_TEST(a_failed_driver_gets_nothing_done),
     MMIO_TEST(a_queue_that_is_not_ready_has_no_work),
+    MMIO_TEST(a_running_queue_can_be_stopped),
     MMIO_TEST(the_loop_handles_doorbells),
     MMIO_TEST(fds_may_run_out),
     MMIO_TEST(threads_do_not_meet),

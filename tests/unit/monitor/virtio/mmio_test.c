@@ -197,10 +197,12 @@ static void an_active_queue_is_frozen(void **state)
     driver_write(&f->driver, REG_QUEUE_SEL, 0);
     for (int round = 0; round < 2; round++) {
         for (uint64_t offset = 0; offset < REG_CONFIG; offset += 4) {
-            if (offset != REG_STATUS && offset != REG_QUEUE_SEL)
+            if (offset != REG_STATUS && offset != REG_QUEUE_SEL && offset != REG_QUEUE_READY)
                 driver_write(&f->driver, offset, round == 0 ? 0 : 0x8000);
         }
     }
+    driver_write(&f->driver, REG_QUEUE_READY, 0x8000);
+    driver_write(&f->driver, REG_QUEUE_READY, 1);
     assert_memory_equal(&f->device.queues[0].queue, &before, sizeof(before));
     assert_int_equal(driver_read(&f->driver, REG_QUEUE_READY), 1);
     ring_offer(&f->driver.rings[0], 0);
