@@ -176,6 +176,7 @@ help:
 include tests/unit.mk
 include tests/e2e.mk
 include tests/fault.mk
+include tests/guest.mk
 
 # The same as TAP, for tests/check.
 unit-tap: $(UNIT_BINARIES)
