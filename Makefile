@@ -177,6 +177,7 @@ include tests/unit.mk
 include tests/e2e.mk
 include tests/fault.mk
 include tests/guest.mk
+include tests/sanitize.mk
 
 # The same as TAP, for tests/check.
 unit-tap: $(UNIT_BINARIES)

@@ -5,7 +5,8 @@
 #     make unit          build and run every tests/unit/**/*_test.c
 #     make unit UNIT=wire    only those with "wire" in their path
 #     make fuzz-replay   build every *_fuzz.c, replay tests/corpus/<target>/, then fuzz each for
-#                        FUZZ_SECONDS; FUZZ=wire as above
+#                        FUZZ_SECONDS; FUZZ=wire as above. FUZZ_RUNS=10000000 fuzzes each for that
+#                        many executions instead, however long they take
 #
 # A test or fuzz target says what it is linked with in comments within its first lines, one or more
 # of them (sources by their path, anything that begins with "-" goes to the linker):
@@ -21,6 +22,7 @@ UNIT_SECONDS ?= 120
 FUZZ         ?=
 FUZZ_JOBS    ?= 2
 FUZZ_SECONDS ?= 10
+FUZZ_RUNS    ?=
 CLANG        ?= clang
 
 # Clang's -Wconversion has -Wsign-conversion in it, gcc's has not.
@@ -29,6 +31,9 @@ SAN_CFLAGS   := -std=gnu17 -O1 -g -fno-omit-frame-pointer $(WARNINGS) -Wno-sign-
 UNIT_CFLAGS  := $(SAN_CFLAGS) -fsanitize=address,undefined
 FUZZ_CFLAGS  := $(SAN_CFLAGS) -fsanitize=fuzzer-no-link,address,undefined
 UNIT_LINK    := $(UNIT_CFLAGS) -lcmocka
+# What ends one target's fuzzing, and how long its process may take for it.
+FUZZ_UNTIL   := $(if $(FUZZ_RUNS),-runs=$(FUZZ_RUNS),-max_total_time=$(FUZZ_SECONDS))
+FUZZ_LIMIT   := $(if $(FUZZ_RUNS),86400,$(FUZZ_SECONDS) + 120)
 FUZZ_LINK    := $(SAN_CFLAGS) -fsanitize=fuzzer,address,undefined
 SAN_CPPFLAGS := $(CPPFLAGS) -I.
 UNIT_ENV     := CMOCKA_MESSAGE_OUTPUT=TAP ASAN_OPTIONS=detect_stack_use_after_return=1 \
@@ -96,8 +101,8 @@ fuzz-replay: $(FUZZ_CHOSEN)
 	        { echo "fuzz: {}: FAILED, no corpus in tests/corpus/{}" >&2; exit 1; }; \
 	    log="$(BUILD)/fuzz/log/{}"; count=$$(ls "tests/corpus/{}" | wc -l); \
 	    if timeout 300 "$(BUILD)/fuzz/{}" -runs=0 "tests/corpus/{}" >"$$log" 2>&1 && \
-	        { test "$(FUZZ_SECONDS)" -eq 0 || timeout $$(($(FUZZ_SECONDS) + 120)) \
-	            "$(BUILD)/fuzz/{}" -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 \
+	        { test "$(FUZZ_RUNS)$(FUZZ_SECONDS)" = 0 || timeout $$(($(FUZZ_LIMIT))) \
+	            "$(BUILD)/fuzz/{}" $(FUZZ_UNTIL) -timeout=10 -rss_limit_mb=1024 \
 	            -print_final_stats=1 -artifact_prefix="$(BUILD)/fuzz/found/{}-" \
 	            "$(BUILD)/fuzz/new/{}" "tests/corpus/{}" >>"$$log" 2>&1; }; then \
 	        runs=$$(sed -n "s/^stat::number_of_executed_units: *//p" "$$log"); \

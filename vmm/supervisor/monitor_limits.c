@@ -11,6 +11,14 @@
 #define BASE_MEMORY_BYTES (256 * MIB)
 #define VCPU_MEMORY_BYTES (144 * MIB)
 
+/* A sanitizer (make asan, make tsan) takes terabytes of address space for its shadow. */
+#ifdef VMRUN_SANITIZED
+#define ADDRESS_SPACE(config) ((void)(config), RLIM_INFINITY)
+#else
+#define ADDRESS_SPACE(config)                                                                      \
+    ((config)->memory_bytes + BASE_MEMORY_BYTES + (config)->vcpus * VCPU_MEMORY_BYTES)
+#endif
+
 /* 12 or 13 given, one for each vCPU, two for each queue, the VM's, the loop's; and as many again.
  */
 enum { BASE_FILES = 64, VCPU_FILES = 2 };
@@ -51,8 +59,7 @@ int monitor_limits_set(
     const struct monitor_limit limits[] = {
         /* a core dump would hold the task's data and the guest's memory */
         {RLIMIT_CORE, "core", 0},
-        {RLIMIT_AS, "address space",
-            config->memory_bytes + BASE_MEMORY_BYTES + config->vcpus * VCPU_MEMORY_BYTES},
+        {RLIMIT_AS, "address space", ADDRESS_SPACE(config)},
         {RLIMIT_FSIZE, "file size", disk_bytes},
         {RLIMIT_NOFILE, "open files", BASE_FILES + config->vcpus * VCPU_FILES},
         {RLIMIT_CPU, "CPU time", (cpu_ns + other_ns) / NS_PER_S + 1},
