@@ -136,11 +136,11 @@ demo: deps
 	$(Q)tools/demo
 
 check: deps
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory all villain
 	$(Q)tests/check
 
 check-long: deps
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory all villain asan tsan
 	$(Q)tests/check --long
 
 # Ratios and counts, in build/bench: tools/bench/README.md.
@@ -152,7 +152,8 @@ doctor: executables guest kernel
 	$(Q)$(BIN)/vmrun doctor
 
 clean:
-	$(Q)rm -rf $(BIN) $(OBJ) $(GUEST) $(BUILD)/fault $(BUILD)/unit $(BUILD)/unit-obj $(BUILD)/fuzz $(BUILD)/fuzz-obj
+	$(Q)rm -rf $(BIN) $(OBJ) $(GUEST) $(BUILD)/fault $(BUILD)/unit $(BUILD)/unit-obj \
+	    $(BUILD)/fuzz $(BUILD)/fuzz-obj $(BUILD)/villain $(BUILD)/asan $(BUILD)/tsan $(BUILD)/coverage
 
 distclean:
 	$(Q)rm -rf $(BUILD)
@@ -167,6 +168,7 @@ help:
 	@echo 'make fuzz-replay fuzz targets only (FUZZ=word chooses, FUZZ_SECONDS=10)'
 	@echo 'make check-long  the full test set'
 	@echo 'make bench       what vmrun costs, as ratios and counts: build/bench/bench.md'
+	@echo 'make asan tsan   the executables as sanitizers build them (tests/sanitize.mk)'
 	@echo 'make clean       remove what was compiled; distclean: kernel and images too'
 	@echo 'V=1 shows commands; KERNEL_SRC=DIR builds the guest kernel from another tree'
 

@@ -30,10 +30,10 @@ villain() {
         printf '[image]\npath = %s\n' "$image"
         printf '[machine]\nkernel = %s\ninitramfs = %s\n' "$VILLAIN" "$T/words"
         printf 'memory = 64M\nworkdir = %s\nworkdir_tmpfs = yes\n' "$T/disks"
-        printf '[output]\ndir = out\n[limits]\ndisk = 16M\nboot = 100s\n'
+        printf '[output]\ndir = out\n[limits]\ndisk = 16M\nboot = 400s\n'
     } >"$T/task.ini"
     status=0
-    VMRUN_CHILD_STDERR=1 timeout 120 "$VMRUN" --config "$T/task.ini" --console "$@" \
+    VMRUN_CHILD_STDERR=1 timeout 500 "$VMRUN" --config "$T/task.ini" --console "$@" \
         >"$T/stdout" 2>"$T/stderr" || status=$?
     console=$T/out/console
     no_host_effect
@@ -70,7 +70,7 @@ cases() {
     if [[ -z $planned || $passed != "$planned" ]] || ((passed < $1)); then
         echo "$passed of ${planned:-?} cases passed, at least $1 were to"
         grep -vE '^ok ' "$console"
-        return 1
+        fail "see above"
     fi
     [[ $status == 0 && $(result .status) == ok && $(cat "$T/out/stdout") == served ]] ||
         fail "the run after the cases"

@@ -106,6 +106,7 @@ static const struct {
     {"blk", villain_blk, true},
     {"vsock", villain_vsock, true},
     {"cpu", villain_cpu, true},
+    {"race", villain_race, true},
     {"triple-fault", end_triple_fault, false},
     {"loop", end_loop, false},
     {"halt", end_halt, false},

@@ -13,6 +13,7 @@ void villain_hole(void); /* needs RAM on both sides of the hole */
 void villain_blk(void);
 void villain_vsock(void);
 void villain_cpu(void);
+void villain_race(void);
 
 /* The device breaks off: DEVICE_NEEDS_RESET, and an interrupt that says so (§2.1.2). */
 void expect_broken(const struct device *device);
