@@ -36,6 +36,8 @@ villain() {
     VMRUN_CHILD_STDERR=1 timeout 500 "$VMRUN" --config "$T/task.ini" --console "$@" \
         >"$T/stdout" 2>"$T/stderr" || status=$?
     console=$T/out/console
+    mkdir -p build/results/e2e # for tests/docs
+    cp "$T/out/result.json" "build/results/e2e/villain-${words%% *}.json" 2>/dev/null || true
     no_host_effect
 }
 
