@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Loaded by every e2e test file: writes a task, runs it in a real guest, reads its result.
 
-VMRUN=$PWD/build/bin/vmrun
+# VMRUN_BIN names other executables, for example those of `make asan`.
+VMRUN=$PWD/${VMRUN_BIN:-build/bin}/vmrun
 IMAGES=$PWD/build/images
 
 # Each test works in a folder of its own on a local file system.
