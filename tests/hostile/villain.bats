@@ -32,5 +32,5 @@ load hostile.bash
 
 @test "ports and addresses of every size, strings, a storm of HLT" {
     villain cpu
-    cases 19
+    cases 20
 }
