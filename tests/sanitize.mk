@@ -31,7 +31,8 @@ $(foreach sanitizer,$(SANITIZERS),$(eval $(call SANITIZER_RULE,$(sanitizer))))
 
 # ---- how much of a parser its kept corpus reaches ---------------------------------------------------
 #
-#     make fuzz-coverage FUZZ=wire    lines of each source that tests/corpus/wire/ runs through (llvm-cov)
+#     make fuzz-coverage FUZZ=wire    lines of each source that tests/corpus/wire/ runs through; needs Debian's
+#                                    llvm, which tools/deps does not install
 
 COVERAGE_FLAGS := -std=gnu17 -O0 -g -Wno-missing-prototypes -fprofile-instr-generate -fcoverage-mapping
 
