@@ -17,7 +17,7 @@ define SANITIZER_RULE
 $(1): $(BUILD)/$(1)/sanitizer.o
 	$(Q)$$(MAKE) --no-print-directory executables CC=$$(CLANG) HARDEN=-fno-strict-aliasing \
 	    BIN=$(BUILD)/$(1)/bin OBJ=$(BUILD)/$(1)/obj \
-	    CPPFLAGS='$$(CPPFLAGS) -DVMRUN_SANITIZED' CFLAGS='$$(SAN_CFLAGS) -Wno-gnu-variable-sized-type-not-at-end -fsanitize=$$($(1)_FSANITIZE)' \
+	    CPPFLAGS='$$(CPPFLAGS) -DVMRUN_SANITIZED' CFLAGS='$$(SAN_CFLAGS) -fsanitize=$$($(1)_FSANITIZE)' \
 	    LDFLAGS='-pthread $(BUILD)/$(1)/sanitizer.o'
 	$(Q)ln -sfn ../guest $(BUILD)/$(1)/guest && ln -sfn ../kernel $(BUILD)/$(1)/kernel
 

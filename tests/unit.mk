@@ -8,10 +8,12 @@
 #                        FUZZ_SECONDS; FUZZ=wire as above. FUZZ_RUNS=10000000 fuzzes each for that
 #                        many executions instead, however long they take
 #
-# A test or fuzz target says what it is linked with in comments within its first lines, one or more
-# of them (sources by their path, anything that begins with "-" goes to the linker):
+# A test or fuzz target is linked with what it needs of the executable that its folder belongs to: all
+# of its sources but main.c are in an archive, from which the linker takes the objects that are called.
+# What it needs beyond that it says in comments within its first lines (sources by their path, anything
+# that begins with "-" goes to the linker):
 #
-#     /* LINK: vmm/wire/wire.c vmm/base/cursor.c -lcrypto */
+#     /* LINK: tests/unit/supervisor/fake_children.c -lz */
 #
 # Everything here is built by clang with the address and undefined sanitizers. vmm/wire/wire_fuzz.c
 # is target "wire" with the corpus tests/corpus/wire/.
@@ -27,6 +29,7 @@ CLANG        ?= clang
 
 # Clang's -Wconversion has -Wsign-conversion in it, gcc's has not.
 SAN_CFLAGS   := -std=gnu17 -O1 -g -fno-omit-frame-pointer $(WARNINGS) -Wno-sign-conversion \
+                -Wno-gnu-variable-sized-type-not-at-end \
                 -fno-sanitize-recover=all
 UNIT_CFLAGS  := $(SAN_CFLAGS) -fsanitize=address,undefined
 FUZZ_CFLAGS  := $(SAN_CFLAGS) -fsanitize=fuzzer-no-link,address,undefined
@@ -48,12 +51,28 @@ links = $(shell awk '/^\/\* LINK:/ {on = 1; sub(/^\/\* LINK:/, "")} \
     NR == 20 {exit}' $(1))
 fuzz_target = $(patsubst %_fuzz.c,%,$(notdir $(1)))
 
+# The executable whose code SOURCE tests; base, wire and ipc are in the extractor's.
+executable_of = $(or $(strip $(foreach pair,supervisor:vmrun monitor:vmrun-monitor \
+    scribe:vmrun-scribe guest-agent:vmrun-agent,$(if $(findstring \
+    /$(firstword $(subst :, ,$(pair)))/,/$(1)),$(lastword $(subst :, ,$(pair)))))),vmrun-extractor)
+
+# $(call ARCHIVE_RULE,EXECUTABLE,unit or fuzz)
+define ARCHIVE_RULE
+$(BUILD)/$(2)-obj/$(1).a: $(patsubst %.c,$(BUILD)/$(2)-obj/%.o,$(filter-out %/main.c,$($(1)_SOURCES)))
+	$(Q)rm -f $$@
+	$(Q)$(AR) rcs $$@ $$^
+endef
+$(foreach kind,unit fuzz,$(foreach executable,$(EXECUTABLES) vmrun-agent,\
+    $(eval $(call ARCHIVE_RULE,$(executable),$(kind)))))
+
 # $(call TEST_RULE,SOURCE,BINARY,unit or fuzz,UNIT or FUZZ)
 define TEST_RULE
-$(2): $(patsubst %.c,$(BUILD)/$(3)-obj/%.o,$(1) $(filter-out -%,$(call links,$(1))))
+$(2): $(patsubst %.c,$(BUILD)/$(3)-obj/%.o,$(1) $(filter-out -%,$(call links,$(1)))) \
+      $(BUILD)/$(3)-obj/$(call executable_of,$(1)).a
 	$$(call say,LINK,$$@)
 	$(Q)mkdir -p $$(@D)
-	$(Q)$$(CLANG) -o $$@ $$^ $$($(4)_LINK) $(filter -%,$(call links,$(1)))
+	$(Q)$$(CLANG) -o $$@ $$^ $$($(4)_LINK) $($(call executable_of,$(1))_LIBS) \
+	    $(filter -%,$(call links,$(1)))
 endef
 
 unit_binary = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(1))

@@ -114,8 +114,7 @@ bool digest_cache_find(
     AUTO_FREE struct cache *cache = malloc(sizeof(*cache));
     size_t count;
 
-    must(cache != NULL);
-    count = cache_parse(text, size, cache->keys, cache->digests);
+    count = cache ? cache_parse(text, size, cache->keys, cache->digests) : 0;
     for (size_t i = 0; i < count; i++) {
         if (!same_key(&cache->keys[i], key))
             continue;
@@ -148,8 +147,7 @@ size_t digest_cache_put(char *to, const char *text, size_t size, const struct di
     AUTO_FREE struct cache *cache = malloc(sizeof(*cache));
     size_t used = HEAD_BYTES, kept = 1, count;
 
-    must(cache != NULL);
-    count = cache_parse(text, size, cache->keys, cache->digests);
+    count = cache ? cache_parse(text, size, cache->keys, cache->digests) : 0;
     memcpy(to, cache_head, HEAD_BYTES);
     used += put_line(to + used, key, digest);
     /* A line fewer than there is room for: the head takes some. */
@@ -188,7 +186,9 @@ static int cache_open_directory(bool create)
         cache_home = text_format("%s/.cache", home);
     else
         return -1;
-    path = text_format("%s/vmrun", cache_home);
+    path = cache_home ? text_format("%s/vmrun", cache_home) : NULL;
+    if (!path)
+        return -1;
     if (create && mkdir(path, 0700) < 0 && errno == ENOENT && mkdir(cache_home, 0700) == 0)
         (void)mkdir(path, 0700);
     fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -217,8 +217,8 @@ bool digest_cache_get(const struct digest_key *key, uint8_t digest[DIGEST_BYTES]
     AUTO_FREE char *text = malloc(DIGEST_CACHE_MAX_BYTES);
     AUTO_FD int directory = cache_open_directory(false);
 
-    must(text != NULL);
-    return directory >= 0 && digest_cache_find(text, cache_load(directory, text), key, digest);
+    return text && directory >= 0 &&
+           digest_cache_find(text, cache_load(directory, text), key, digest);
 }
 
 /* Of two that write at once one wins; what the other knew is computed again. */
@@ -231,8 +231,7 @@ void digest_cache_keep(const struct digest_key *key, const uint8_t digest[DIGEST
     AUTO_FD int fd = -1;
     size_t size;
 
-    must(old != NULL && text != NULL);
-    if (directory < 0)
+    if (!old || !text || !partial || directory < 0)
         return;
     size = digest_cache_put(text, old, cache_load(directory, old), key, digest);
     (void)unlinkat(directory, partial, 0); /* of a process of that number that was killed */

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "supervisor/artifact_json.h"
+#include "supervisor/json_memory.h"
 #include "supervisor/output_dir.h"
 #include "supervisor/result_parts.h"
 
@@ -54,7 +55,8 @@ bool manifest_is_portable(const char *path)
 static void put_line(FILE *file, const char *before, json_t *object)
 {
     fputs(before, file);
-    json_dumpf(object, file, DUMP_FLAGS);
+    if (json_dumpf(object, file, DUMP_FLAGS) < 0)
+        json_memory_miss(); /* or the file has an error, which it keeps */
     json_decref(object);
 }
 
@@ -81,7 +83,7 @@ static void put_head(FILE *file, const struct plan *plan, const struct outcome *
 {
     bool published = artifacts_published(outcome);
     json_t *head = json_object();
-    AUTO_FREE char *text = NULL;
+    AUTO_JSON_TEXT char *text = NULL;
 
     put_text(head, "schema", "vmrun.manifest/1");
     put_text(head, "run_id", plan->run_id);
@@ -92,10 +94,13 @@ static void put_head(FILE *file, const struct plan *plan, const struct outcome *
     put_number(head, "files", published ? outcome->extracted.files : 0);
     put_number(head, "bytes", published ? outcome->extracted.bytes : 0);
     text = json_dumps(head, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    must(text != NULL);
+    json_decref(head);
+    if (!text) {
+        json_memory_miss();
+        return;
+    }
     text[strlen(text) - 2] = '\0'; /* the newline and bracket at its end: lists follow */
     fputs(text, file);
-    json_decref(head);
 }
 
 static void put_manifest(FILE *file, const struct plan *plan, const struct outcome *outcome)
@@ -125,9 +130,13 @@ int manifest_write(
     if (!file)
         return err_sys(err, "cannot create " MANIFEST_NAME);
     fd_take(&fd);
+    json_memory_begin();
     put_manifest(file, plan, outcome);
-    written = fflush(file) == 0 && !ferror(file) && fsync(fileno(file)) == 0;
-    if (!written)
+    written =
+        !json_memory_failed() && fflush(file) == 0 && !ferror(file) && fsync(fileno(file)) == 0;
+    if (json_memory_failed())
+        err_set(err, "out of memory for " MANIFEST_NAME);
+    else if (!written)
         err_sys(err, "cannot write " MANIFEST_NAME);
     if (fclose(file) != 0 && written)
         written = err_sys(err, "cannot write " MANIFEST_NAME) == 0;

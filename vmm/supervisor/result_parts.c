@@ -12,6 +12,8 @@
 #include "supervisor/artifact_json.h"
 #include "supervisor/manifest.h"
 
+#define BASE64_BYTES(size) (4 * ((size) / 3 + 1) + 1)
+
 void put(json_t *object, const char *key, json_t *value)
 {
     (void)json_object_set_new(object, key, value); /* json_memory_failed() tells */

@@ -26,7 +26,7 @@ static void lose(void **state, const char *script)
     tear_down(state);
     set_up(state);
     config.salvage = 1;
-    text_list_add(&config.collect, "f");
+    text_list_add(&config.collect, "a?b");
     salvage_disks_made = 0;
     supervise_script(script);
 }
@@ -51,7 +51,7 @@ static void a_guest_that_the_host_ended_was_lost_too(void **state)
     set_up(state);
     config.salvage = 1;
     config.wall_ns = 100 * NS_PER_MS;
-    text_list_add(&config.collect, "f");
+    text_list_add(&config.collect, "a?b");
     supervise_script("hang");
     assert_verdict("limit", 124);
     assert_true(outcome.salvage.exported && outcome.has_extracted);
