@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: guest-agent/tar.c guest-agent/tar_pax.c guest-agent/gunzip.c */
-/* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/text.c -lz */
+/* LINK: -lz */
 /*
  * untar_fuzz.c: an archive of any bytes, plain or gzip: it ends, within its limits, and every name
  * that is handed out is relative, clean and of bounded length. The first byte says how much a read

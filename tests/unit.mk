@@ -56,11 +56,16 @@ executable_of = $(or $(strip $(foreach pair,supervisor:vmrun monitor:vmrun-monit
     scribe:vmrun-scribe guest-agent:vmrun-agent,$(if $(findstring \
     /$(firstword $(subst :, ,$(pair)))/,/$(1)),$(lastword $(subst :, ,$(pair)))))),vmrun-extractor)
 
+# The sources of EXECUTABLE, and in the archive that base is tested with all of base.
+tested = $(sort $(filter-out %/main.c,$($(1)_SOURCES)) \
+    $(if $(filter vmrun-extractor,$(1)),$(call folder,vmm/base)))
+
 # $(call ARCHIVE_RULE,EXECUTABLE,unit or fuzz)
 define ARCHIVE_RULE
-$(BUILD)/$(2)-obj/$(1).a: $(patsubst %.c,$(BUILD)/$(2)-obj/%.o,$(filter-out %/main.c,$($(1)_SOURCES)))
+$(BUILD)/$(2)-obj/$(1).a: $(patsubst %.c,$(BUILD)/$(2)-obj/%.o,$(call tested,$(1))) \
+                          tests/unit.mk vmm/sources.mk
 	$(Q)rm -f $$@
-	$(Q)$(AR) rcs $$@ $$^
+	$(Q)$(AR) rcs $$@ $$(filter %.o,$$^)
 endef
 $(foreach kind,unit fuzz,$(foreach executable,$(EXECUTABLES) vmrun-agent,\
     $(eval $(call ARCHIVE_RULE,$(executable),$(kind)))))

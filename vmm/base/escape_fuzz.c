@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/base/escape.c vmm/base/text.c vmm/base/err.c */
 /*
  * escape_fuzz.c: any output, split at a place that the first byte chooses. The result is UTF-8
  * without controls, and the same as of the output in one piece.

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/extractor/extract.c vmm/extractor/reader.c vmm/extractor/names.c */
-/* LINK: vmm/extractor/tree.c vmm/wire/archive.c vmm/base/cursor.c vmm/base/err.c vmm/base/text.c */
-/* LINK: -lcrypto */
-/* LINK: vmm/extractor/bundle.c vmm/extractor/tar.c vmm/extractor/content.c */
-/* LINK: vmm/extractor/content_text.c vmm/extractor/content_png.c vmm/extractor/content_jpeg.c */
-/* LINK: vmm/extractor/content_json.c vmm/extractor/fold.c vmm/extractor/fold_table.c -lyajl -lz */
-/* LINK: vmm/base/fd.c */
 /*
  * archive_fuzz.c: an export disk of any bytes through the whole extractor but its writer, which is
  * replaced by one that creates nothing and checks everything: paths stay beneath the output,

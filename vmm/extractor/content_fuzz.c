@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/extractor/content.c vmm/extractor/content_text.c vmm/extractor/content_png.c */
-/* LINK: vmm/extractor/content_jpeg.c vmm/extractor/content_json.c vmm/base/err.c -lyajl -lz */
 /*
  * content_fuzz.c: a file of any bytes. The first byte chooses name and types, the second how long
  * the pieces are: what the file is does not depend on these, and text that is JSON is text.

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/extractor/names.c vmm/extractor/fold.c vmm/extractor/fold_table.c vmm/base/err.c */
-/* LINK: vmm/base/text.c */
 /*
  * names_fuzz.c: a path of any bytes but NUL: a good one has only components that can be told from
  * "." and "..", and the fold of a plain component is that of the same one in the other case.

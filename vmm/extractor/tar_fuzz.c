@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/extractor/tar.c vmm/base/err.c */
 /* tar_fuzz.c: headers for any path and size, read again as a reader of pax archives does. */
 #include <stdbool.h>
 #include <stdio.h>

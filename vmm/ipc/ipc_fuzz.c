@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/ipc/ipc.c vmm/ipc/record.c vmm/base/cursor.c vmm/base/err.c */
 /*
  * ipc_fuzz.c: one packet of a child that was taken over, to the getter of its kind. What is
  * accepted must be inside the ranges that the supervisor relies on.

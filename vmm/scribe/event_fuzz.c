@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/scribe/event.c vmm/base/text.c vmm/base/err.c -lcrypto */
 /*
  * event_fuzz.c: any output, split at a place that the first byte chooses: lines that are framed, in
  * bounds, free of controls and, when they are text, whole characters.

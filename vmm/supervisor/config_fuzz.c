@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/config.c vmm/supervisor/config_keys.c vmm/supervisor/config_check.c */
-/* LINK: vmm/supervisor/config_value.c vmm/supervisor/cpu_mask.c vmm/supervisor/nearest.c */
-/* LINK: vmm/supervisor/ini_file.c vmm/supervisor/digest.c vmm/supervisor/text_list.c */
-/* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/text.c -linih -lcrypto */
-/* LINK: vmm/supervisor/config_artifacts.c vmm/supervisor/artifact_type.c vmm/wire/pattern.c */
 /*
  * config_fuzz.c: any bytes as a task file: a config or problems, never both and never neither.
  * Corpus: tests/corpus/config/.

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/event_guard.c vmm/base/text.c vmm/base/err.c -ljansson */
 /* event_guard_fuzz.c: a line that passes is one member of an object, and has one of three names. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/wire/job.c vmm/base/cursor.c vmm/base/err.c */
 /* job_fuzz.c: a job of any bytes: it ends, and every field that is handed out lies inside of it. */
 #include <string.h>
 

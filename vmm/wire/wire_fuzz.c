@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/wire/wire.c vmm/base/cursor.c vmm/base/err.c */
 /*
  * wire_fuzz.c: a stream of control messages from a hostile guest. What decodes must encode to the
  * same bytes again: nothing is accepted that the protocol does not have a form for.

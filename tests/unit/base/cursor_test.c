@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/base/cursor.c */
 /* cursor_test.c: nothing is read or written past the end, and the failure sticks. */
 #include <stdlib.h>
 #include <string.h>

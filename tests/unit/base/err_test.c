@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/base/err.c */
 /* err_test.c: one message, wrapped from the inside out, never longer than its place. */
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/base/escape.c vmm/base/text.c vmm/base/err.c */
 /* escape_test.c: what a terminal gets, whole and split at every place. */
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/base/fd.c vmm/base/err.c */
 /* fd_test.c: descriptors are owned once; transfers are whole or say how far they came. */
 #include <errno.h>
 #include <fcntl.h>

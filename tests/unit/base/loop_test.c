@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/base/loop.c vmm/base/clock.c vmm/base/fd.c vmm/base/err.c */
 /* loop_test.c: events reach who is registered and nobody else; timers fire once, in order, not
  * early. */
 #include <fcntl.h>

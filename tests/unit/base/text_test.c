@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/base/text.c vmm/base/err.c */
 /* text_test.c: hostile bytes become text for people; UTF-8 as RFC 3629 has it. */
 #include <string.h>
 

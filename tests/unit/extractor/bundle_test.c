@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/extractor/bundle.c vmm/extractor/tar.c vmm/base/err.c vmm/base/fd.c -lcrypto -lz */
 /* bundle_test.c: bundles that tar(1) reads, and that are the same each time. */
 #include <errno.h>
 #include <openssl/sha.h>

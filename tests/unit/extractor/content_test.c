@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/extractor/content.c vmm/extractor/content_text.c vmm/extractor/content_png.c */
-/* LINK: vmm/extractor/content_jpeg.c vmm/extractor/content_json.c vmm/base/err.c -lyajl -lz */
 /* content_test.c: what files are, whole and in pieces of one byte; files that are two things. */
 #include <stdlib.h>
 #include <string.h>

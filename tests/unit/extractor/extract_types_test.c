@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/extractor/extract.c vmm/extractor/reader.c vmm/extractor/names.c */
-/* LINK: vmm/extractor/tree.c vmm/extractor/writer.c vmm/wire/archive.c vmm/base/cursor.c */
-/* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/text.c -lcrypto */
-/* LINK: vmm/extractor/bundle.c vmm/extractor/tar.c vmm/extractor/content.c */
-/* LINK: vmm/extractor/content_text.c vmm/extractor/content_png.c vmm/extractor/content_jpeg.c */
-/* LINK: vmm/extractor/content_json.c vmm/extractor/fold.c vmm/extractor/fold_table.c -lyajl -lz */
 /* extract_types_test.c: types and bundles; what is dropped again. */
 #include <errno.h>
 

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/extractor/extractor.c vmm/extractor/extract.c vmm/extractor/reader.c */
-/* LINK: vmm/extractor/names.c vmm/extractor/tree.c vmm/extractor/writer.c vmm/wire/archive.c */
-/* LINK: vmm/ipc/ipc.c vmm/ipc/record.c vmm/base/cursor.c vmm/base/err.c vmm/base/fd.c */
-/* LINK: vmm/base/text.c -lcrypto */
-/* LINK: vmm/extractor/bundle.c vmm/extractor/tar.c vmm/extractor/content.c */
-/* LINK: vmm/extractor/content_text.c vmm/extractor/content_png.c vmm/extractor/content_jpeg.c */
-/* LINK: vmm/extractor/content_json.c vmm/extractor/fold.c vmm/extractor/fold_table.c -lyajl -lz */
 /* extractor_test.c: the whole extractor in a child process with the fds of ipc.h. */
 #include <sys/mman.h>
 #include <sys/wait.h>

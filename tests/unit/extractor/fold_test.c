@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/extractor/fold.c vmm/extractor/fold_table.c vmm/base/err.c vmm/base/text.c */
 /* fold_test.c: names that a file system may take for one, and names that none does. */
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/extractor/names.c vmm/base/text.c vmm/base/err.c */
 /* names_test.c: which names are paths, which are broken, and which are merely not to be shown. */
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/extractor/reader.c vmm/wire/archive.c vmm/base/cursor.c vmm/base/err.c */
 /* reader_test.c: the format of an archive: what a good one gives, and every way to break one. */
 #include <errno.h>
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/extractor/tree.c vmm/extractor/names.c vmm/base/text.c vmm/base/err.c -lcrypto */
-/* LINK: vmm/extractor/fold.c vmm/extractor/fold_table.c */
 /* tree_test.c: every name has one place, no two share one, and directories come first. */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/extractor/writer.c vmm/base/fd.c vmm/base/err.c -lcrypto */
 /* writer_test.c: files and holes as asked for; nothing outside, nothing over what is there. */
 #include <errno.h>
 #include <signal.h>

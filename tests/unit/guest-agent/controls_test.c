@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: guest-agent/controls.c guest-agent/cgroup.c guest-agent/small_file.c vmm/base/fd.c */
-/* LINK: vmm/base/err.c */
 /* controls_test.c: what is read out of /proc/PID/status; every single line can take a control away.
  */
 #include <stdio.h>

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: guest-agent/export.c guest-agent/archive_out.c guest-agent/listing.c vmm/base/fd.c */
-/* LINK: vmm/base/err.c vmm/base/cursor.c vmm/wire/archive.c */
-/* LINK: guest-agent/matches.c vmm/wire/pattern.c vmm/base/text.c */
 /* export_test.c: a tree that a task may have left, as the archive that comes out of it. */
 #include <errno.h>
 #include <sys/socket.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: guest-agent/filter.c vmm/base/err.c */
 /*
  * filter_test.c: the seccomp program does what it should for every system call: once by an
  * interpreter of the few instructions that it uses, once by the kernel on a process of ours.

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: guest-agent/import.c vmm/base/fd.c vmm/base/err.c vmm/base/cursor.c vmm/wire/archive.c */
 /* import_test.c: an archive becomes a tree, and nothing outside it. */
 #include <errno.h>
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: guest-agent/job_read.c vmm/wire/job.c vmm/base/cursor.c vmm/base/err.c */
 /* job_read_test.c: a job becomes a value, or is refused with the field that is wrong. */
 #include <stdio.h>
 #include <string.h>

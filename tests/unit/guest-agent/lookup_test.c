@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: guest-agent/lookup.c */
 /* lookup_test.c: which file a command names, against a made-up file tree. */
 #include <errno.h>
 #include <stdio.h>

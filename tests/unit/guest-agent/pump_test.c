@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: guest-agent/pump.c vmm/base/loop.c vmm/base/clock.c vmm/base/fd.c vmm/base/err.c */
 /* pump_test.c: every byte arrives, the slow side sets the pace, and either side may go away. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: guest-agent/unpack_files.c guest-agent/tar.c guest-agent/tar_pax.c guest-agent/gunzip.c */
-/* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/text.c -lz */
+/* LINK: -lz */
 /* unpack_files_test.c: an archive becomes files beneath a directory, within limits, or an error. */
 #include <errno.h>
 #include <sys/mman.h>

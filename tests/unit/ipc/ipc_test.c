@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/ipc/ipc.c vmm/ipc/record.c vmm/base/cursor.c vmm/base/err.c */
 /* ipc_test.c: the channel: what is a record and what is refused before anybody decodes it. */
 #include <errno.h>
 #include <fcntl.h>

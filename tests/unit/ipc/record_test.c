@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/ipc/ipc.c vmm/ipc/record.c vmm/base/cursor.c vmm/base/err.c */
 /*
  * record_test.c: every record comes back as it was sent; every other length, kind, enum and count
  * out of its range is refused.

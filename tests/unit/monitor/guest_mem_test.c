@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/monitor/guest_mem.c vmm/monitor/arch/x86_64/vm.c vmm/monitor/console.c */
-/* LINK: vmm/base/err.c */
 #include "tests/unit/unit.h"
 
 #include <string.h>

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/monitor/arch/x86_64/hardware.c vmm/monitor/arch/x86_64/vm.c vmm/monitor/console.c */
-/* LINK: vmm/base/err.c vmm/base/cursor.c -lfdt */
 #include "tests/unit/unit.h"
 
 #include <libfdt.h>

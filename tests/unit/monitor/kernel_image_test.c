@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/monitor/arch/x86_64/kernel_image.c vmm/monitor/arch/x86_64/vm.c */
-/* LINK: vmm/monitor/guest_mem.c vmm/monitor/console.c vmm/base/err.c vmm/base/fd.c */
 #include "tests/unit/unit.h"
 
 #include <elf.h>

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/monitor/session.c vmm/monitor/flow.c vmm/wire/wire.c vmm/ipc/ipc.c vmm/ipc/record.c */
-/* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/loop.c vmm/base/text.c vmm/base/cursor.c */
-/* LINK: vmm/base/clock.c */
 /* An agent that obeys the protocol, and agents that do not. The vsock device is a fake of this
  * file. */
 #include "tests/unit/unit.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/scribe/event.c vmm/supervisor/event_guard.c vmm/base/text.c vmm/base/err.c */
-/* LINK: -ljansson -lcrypto */
+/* LINK: vmm/supervisor/event_guard.c -ljansson */
 /*
  * event_test.c: output as lines of JSON: what they hold, that joined they are the output wherever
  * it was split, and that the supervisor takes every one of them.

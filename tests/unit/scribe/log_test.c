@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/scribe/log.c vmm/base/fd.c vmm/base/err.c -lcrypto */
 /* log_test.c: head and tail of streams of any length in writes of any size; failing files. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/scribe/scribe.c vmm/scribe/stream.c vmm/scribe/log.c vmm/scribe/live.c */
-/* LINK: vmm/scribe/event.c */
-/* LINK: vmm/base/escape.c vmm/ipc/ipc.c vmm/ipc/record.c vmm/base/cursor.c vmm/base/err.c */
-/* LINK: vmm/base/fd.c vmm/base/loop.c vmm/base/clock.c vmm/base/text.c -lcrypto */
 /*
  * scribe_test.c: the whole scribe in a child process with the fds of ipc.h: what is logged, what is
  * shown, what the supervisor hears, and that no reader and no disk can hold up the pipes.

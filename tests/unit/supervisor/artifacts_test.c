@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/artifacts.c vmm/supervisor/artifact_json.c vmm/supervisor/artifact_type.c */
-/* LINK: vmm/supervisor/manifest.c vmm/supervisor/result_parts.c vmm/supervisor/outcome.c */
-/* LINK: vmm/supervisor/output_dir.c vmm/supervisor/remove_tree.c vmm/supervisor/text_list.c */
-/* LINK: vmm/wire/pattern.c vmm/base/clock.c vmm/base/err.c vmm/base/fd.c vmm/base/text.c */
-/* LINK: -ljansson -lcrypto */
 /* artifacts_test.c: what was reported against what was asked for, and the manifest of it. */
 #include <errno.h>
 #include <fcntl.h>

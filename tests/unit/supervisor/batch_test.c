@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/batch.c vmm/supervisor/text_list.c vmm/base/err.c */
 /* batch_test.c: which run may start, and what the batch ends with. */
 #include "supervisor/batch.h"
 

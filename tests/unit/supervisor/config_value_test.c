@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/config_value.c vmm/supervisor/text_list.c vmm/base/err.c */
 /* config_value_test.c: units are mandatory, numbers do not wrap, words split as in a shell. */
 #include <stdlib.h>
 #include <string.h>

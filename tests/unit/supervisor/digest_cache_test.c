@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/digest_cache.c vmm/supervisor/config_value.c vmm/supervisor/text_list.c */
-/* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/text.c */
 /* digest_cache_test.c: only what is exactly right is found; a bad cache is an empty one. */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/error_json.c vmm/supervisor/result_parts.c vmm/supervisor/text_list.c */
-/* LINK: vmm/supervisor/json_memory.c vmm/base/err.c vmm/base/text.c -ljansson -lcrypto */
-/* LINK: vmm/supervisor/artifact_json.c vmm/supervisor/artifact_type.c */
 /* error_json_test.c: errors for programs: places apart from messages, always valid JSON. */
 #include <jansson.h>
 #include <stdlib.h>

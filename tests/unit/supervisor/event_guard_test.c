@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/event_guard.c vmm/base/text.c vmm/base/err.c */
 /* event_guard_test.c: what a scribe that was taken over could send instead of an event. */
 #include <string.h>
 

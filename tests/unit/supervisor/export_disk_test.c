@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/export_disk.c vmm/base/err.c vmm/base/fd.c */
 /* export_disk_test.c: the disk is the extractor's only when nobody else can write to it. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/gc.c vmm/supervisor/run_dir.c vmm/supervisor/remove_tree.c */
-/* LINK: vmm/supervisor/output_dir.c vmm/supervisor/text_list.c vmm/base/err.c vmm/base/fd.c */
-/* LINK: vmm/base/text.c */
 /* gc_test.c: run directories and gc: who holds what, what was planted, who comes first. */
 #include "supervisor/gc.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/host_memory.c vmm/supervisor/text_list.c vmm/base/err.c vmm/base/fd.c */
 /* host_memory_test.c: what is left is the least that the host and any cgroup around us leave. */
 #include "supervisor/host_memory.h"
 

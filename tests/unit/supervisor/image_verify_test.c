@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/image_verify.c vmm/supervisor/digest_cache.c vmm/supervisor/digest.c */
-/* LINK: vmm/supervisor/config_value.c vmm/supervisor/text_list.c vmm/supervisor/result_parts.c */
-/* LINK: vmm/base/clock.c vmm/base/err.c vmm/base/fd.c vmm/base/text.c -ljansson -lcrypto */
 /* LINK: -Wl,--wrap=clock_real_ns */
 /* image_verify_test.c: a digest is remembered for exactly as long as it is sure to hold. */
 #include <fcntl.h>

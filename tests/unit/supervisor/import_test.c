@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/import.c vmm/supervisor/input_open.c vmm/supervisor/text_list.c */
-/* LINK: vmm/supervisor/config_value.c vmm/wire/archive.c vmm/base/cursor.c vmm/base/err.c */
-/* LINK: vmm/base/fd.c vmm/base/text.c */
 /* import_test.c: inputs are packed whole, sorted and sparse; what is not a plain file is refused.
  */
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/ini_file.c vmm/base/err.c -linih */
 /* ini_file_test.c: what is read is exactly what is written; what could be misread is refused. */
 #include <stdio.h>
 #include <stdlib.h>

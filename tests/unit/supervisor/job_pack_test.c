@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/job_pack.c vmm/supervisor/text_list.c vmm/wire/job.c vmm/base/cursor.c */
-/* LINK: vmm/base/clock.c vmm/base/err.c vmm/base/fd.c */
 /* job_pack_test.c: the agent reads from a job what the config says, and nobody can change it. */
 #include <errno.h>
 #include <stdio.h>

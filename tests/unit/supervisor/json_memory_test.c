@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/json_memory.c vmm/supervisor/result_parts.c vmm/supervisor/text_list.c */
-/* LINK: vmm/supervisor/error_json.c vmm/base/err.c vmm/base/text.c -ljansson -lcrypto */
 /* LINK: -Wl,--wrap=malloc */
 /* json_memory_test.c: JSON without memory: from the reserve, and when that is used up as well. */
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/arch/x86_64/kernel_head.c vmm/base/err.c vmm/base/fd.c */
 /*
  * kernel_head_test.c: a kernel file that the monitor could not boot is told from its headers, each
  * fault by its own words; what is just right passes.

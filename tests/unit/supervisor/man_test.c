@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/nearest.c vmm/supervisor/text_list.c vmm/supervisor/verdict.c */
-/* LINK: vmm/supervisor/diagnose.c vmm/supervisor/config_value.c vmm/supervisor/cpu_mask.c */
-/* LINK: vmm/base/err.c vmm/base/text.c */
-/* LINK: vmm/supervisor/config_artifacts.c vmm/supervisor/artifact_type.c */
-/* LINK: vmm/supervisor/artifacts.c vmm/wire/pattern.c */
 /*
  * man_test.c: the manual pages say what the parsers do, both ways: every option, key and verdict is
  * there, with its range and default, and nothing else is.

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/monitor_limits.c vmm/base/err.c */
 /* monitor_limits_test.c: the limits of a monitor are in force before it gets its setup. */
 #include <signal.h>
 #include <sys/resource.h>

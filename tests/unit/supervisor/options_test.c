@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/options.c vmm/supervisor/nearest.c vmm/supervisor/text_list.c */
-/* LINK: vmm/base/err.c */
 /* options_test.c: the command line: what is taken, what is refused, and that help fits a screen. */
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/remove_tree.c vmm/base/err.c vmm/base/fd.c vmm/base/text.c */
 /* remove_tree_test.c: everything beneath goes, nothing outside does, and it ends. */
 #include "supervisor/remove_tree.h"
 

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/result.c vmm/supervisor/result_parts.c vmm/supervisor/outcome.c */
-/* LINK: vmm/supervisor/text_list.c vmm/supervisor/output_dir.c vmm/supervisor/remove_tree.c */
-/* LINK: vmm/supervisor/json_memory.c vmm/base/clock.c vmm/base/err.c vmm/base/fd.c */
-/* LINK: vmm/base/text.c -ljansson -lcrypto */
-/* LINK: vmm/supervisor/artifact_json.c vmm/supervisor/artifact_type.c */
 /* result_test.c: result.json has every field whatever happened, and hostile bytes stay bytes. */
 #include <fcntl.h>
 #include <jansson.h>

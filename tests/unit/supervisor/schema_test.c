@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/verdict.c vmm/supervisor/diagnose.c vmm/supervisor/text_list.c */
-/* LINK: vmm/base/err.c vmm/base/text.c -ljansson */
-/* LINK: vmm/supervisor/artifacts.c vmm/wire/pattern.c */
 /*
  * schema_test.c: doc/result.schema.json knows every status and limit of the verdict table, and no
  * other. Whether whole results are as it says is checked in tests/docs.

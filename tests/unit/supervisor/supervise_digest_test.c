@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/supervise_digest.c vmm/supervisor/digest.c vmm/supervisor/file_stamp.c */
-/* LINK: vmm/base/clock.c vmm/base/err.c vmm/base/fd.c vmm/base/loop.c vmm/base/text.c -lcrypto */
 /*
  * supervise_digest_test.c: a run's digests: computed between other events or at the end, and none
  * of a file that was written meanwhile.

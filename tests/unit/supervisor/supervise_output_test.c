@@ -1,20 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/supervise.c vmm/supervisor/supervise_start.c */
-/* LINK: vmm/supervisor/supervise_limits.c vmm/supervisor/supervise_signals.c */
-/* LINK: vmm/supervisor/supervise_digest.c vmm/supervisor/digest.c vmm/supervisor/file_stamp.c */
-/* LINK: vmm/supervisor/supervise_finish.c vmm/supervisor/spawn.c vmm/supervisor/live.c */
-/* LINK: vmm/supervisor/sink.c vmm/supervisor/stdin_pump.c vmm/base/escape.c */
-/* LINK: vmm/supervisor/output_dir.c vmm/supervisor/remove_tree.c vmm/supervisor/run_dir.c */
-/* LINK: vmm/supervisor/monitor_rss.c vmm/supervisor/job_pack.c vmm/supervisor/json_memory.c */
-/* LINK: vmm/supervisor/outcome.c vmm/supervisor/verdict.c vmm/supervisor/diagnose.c */
-/* LINK: vmm/supervisor/events.c vmm/supervisor/event_guard.c vmm/supervisor/progress.c */
-/* LINK: vmm/supervisor/story.c vmm/supervisor/result.c vmm/supervisor/result_parts.c */
-/* LINK: vmm/supervisor/text_list.c tests/unit/supervisor/supervised.c */
-/* LINK: tests/unit/supervisor/fake_children.c vmm/supervisor/supervise_salvage.c vmm/wire/wire.c */
-/* LINK: vmm/wire/job.c vmm/ipc/ipc.c vmm/ipc/record.c vmm/base/clock.c vmm/base/cursor.c */
-/* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/loop.c vmm/base/text.c -ljansson -lcrypto */
-/* LINK: vmm/supervisor/export_disk.c vmm/supervisor/artifacts.c vmm/supervisor/manifest.c */
-/* LINK: vmm/wire/pattern.c vmm/supervisor/artifact_json.c vmm/supervisor/artifact_type.c */
+/* LINK: tests/unit/supervisor/supervised.c tests/unit/supervisor/fake_children.c */
 /* supervise_output_test.c: what goes into a run and comes out of it while it goes on. */
 #include <fcntl.h>
 #include <stdlib.h>

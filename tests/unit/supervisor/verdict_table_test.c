@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/verdict.c vmm/supervisor/diagnose.c vmm/supervisor/text_list.c */
-/* LINK: vmm/base/err.c vmm/base/text.c */
-/* LINK: vmm/supervisor/artifacts.c vmm/wire/pattern.c */
 /*
  * verdict_table_test.c: the whole of verdict_rules: every event is brought about once, and has the
  * status, the limit and the two exit codes that users were told of.

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/supervisor/verdict.c vmm/supervisor/diagnose.c vmm/supervisor/text_list.c */
-/* LINK: vmm/base/err.c vmm/base/text.c */
-/* LINK: vmm/supervisor/artifacts.c vmm/wire/pattern.c */
 /* verdict_test.c: every event has its status, limit and exit code; the worse one is not hidden. */
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/wire/archive.c vmm/base/cursor.c vmm/base/err.c */
 /* archive_test.c: record headers on their own: what each kind may say and what it may not. */
 #include <string.h>
 

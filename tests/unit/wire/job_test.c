@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/wire/job.c vmm/base/cursor.c vmm/base/err.c */
 /* job_test.c: the job's fields come back in order; malformed, doubled and cut ones are refused. */
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/wire/pattern.c vmm/base/text.c vmm/base/err.c */
 /* pattern_test.c: which paths a pattern means, lies above, and does not mean. */
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/wire/wire.c vmm/base/cursor.c vmm/base/err.c */
 /*
  * wire_test.c: every message comes back as it was; each field inside its range, at its end, one
  * past it; every shorter and every longer payload is refused.

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/monitor/virtio/blk.c vmm/monitor/virtio/mmio.c vmm/monitor/virtio/queue.c */
 /* LINK: tests/unit/monitor/virtio/fake_ram.c tests/unit/monitor/virtio/driver.c */
-/* LINK: vmm/monitor/guest_mem.c vmm/base/err.c vmm/base/cursor.c vmm/base/fd.c vmm/base/loop.c */
-/* LINK: vmm/base/clock.c */
 /*
  * blk_fuzz.c: the input is a list of requests. Whatever they are, the file keeps its size, a
  * read-only one its content, every request ends, and none is taken for an error of the host.

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/monitor/virtio/mmio.c vmm/monitor/virtio/queue.c vmm/monitor/guest_mem.c */
-/* LINK: vmm/base/err.c vmm/base/cursor.c vmm/base/fd.c vmm/base/loop.c vmm/base/clock.c */
 /* LINK: tests/unit/monitor/virtio/fake_ram.c tests/unit/monitor/virtio/driver.c */
 /*
  * mmio_fuzz.c: the input is a list of register accesses, doorbells and ring entries. Whatever they

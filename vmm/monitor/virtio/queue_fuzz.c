@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/monitor/virtio/queue.c vmm/monitor/guest_mem.c vmm/base/err.c vmm/base/cursor.c */
-/* LINK: vmm/monitor/virtio/mmio.c vmm/base/fd.c vmm/base/loop.c vmm/base/clock.c */
 /* LINK: tests/unit/monitor/virtio/fake_ram.c tests/unit/monitor/virtio/driver.c */
 /*
  * queue_fuzz.c: the input is what a driver writes into the registers and the rings, in steps.

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/monitor/virtio/vsock.c vmm/monitor/virtio/vsock_packet.c vmm/monitor/virtio/ring.c */
-/* LINK: vmm/monitor/virtio/vsock_stream.c vmm/monitor/virtio/vsock_receive.c */
-/* LINK: vmm/monitor/virtio/vsock_transmit.c vmm/monitor/virtio/mmio.c vmm/monitor/virtio/queue.c */
 /* LINK: tests/unit/monitor/virtio/fake_ram.c tests/unit/monitor/virtio/driver.c */
-/* LINK: vmm/monitor/guest_mem.c vmm/base/err.c vmm/base/cursor.c vmm/base/fd.c vmm/base/loop.c */
-/* LINK: vmm/base/clock.c */
 /*
  * vsock_fuzz.c: the input is what a guest and a session do by turns. Whatever that is, tables keep
  * their size, credit is never exceeded in either direction, and nothing rings itself for ever.

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/monitor/virtio/blk.c vmm/monitor/virtio/mmio.c vmm/monitor/virtio/queue.c */
 /* LINK: tests/unit/monitor/virtio/fake_ram.c tests/unit/monitor/virtio/driver.c */
-/* LINK: tests/unit/monitor/virtio/blk_disk.c vmm/monitor/guest_mem.c */
-/* LINK: vmm/base/err.c vmm/base/fd.c vmm/base/loop.c vmm/base/clock.c */
+/* LINK: tests/unit/monitor/virtio/blk_disk.c */
 /* blk_host_test.c: virtio-blk: errors of the host, work per doorbell, resets. */
 #include "tests/unit/monitor/virtio/blk_disk.h"
 #include "tests/unit/unit.h"

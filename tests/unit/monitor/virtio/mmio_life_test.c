@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/monitor/virtio/mmio.c vmm/monitor/virtio/queue.c vmm/monitor/guest_mem.c */
 /* LINK: tests/unit/monitor/virtio/fake_ram.c tests/unit/monitor/virtio/driver.c */
-/* LINK: tests/unit/monitor/virtio/echo_device.c vmm/base/err.c vmm/base/fd.c */
-/* LINK: vmm/base/loop.c vmm/base/clock.c -pthread */
+/* LINK: tests/unit/monitor/virtio/echo_device.c -pthread */
 /* mmio_life_test.c: doorbells, interrupts, breakage, resets, and the threads around a device. */
 #include "tests/unit/monitor/virtio/echo_device.h"
 #include "tests/unit/unit.h"

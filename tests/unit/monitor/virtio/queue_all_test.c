@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/monitor/virtio/queue.c vmm/monitor/guest_mem.c vmm/base/err.c */
 /* LINK: tests/unit/monitor/virtio/fake_ram.c tests/unit/monitor/virtio/driver.c */
-/* LINK: vmm/monitor/virtio/mmio.c vmm/base/fd.c vmm/base/loop.c vmm/base/clock.c */
 /*
  * queue_all_test.c: queues of 1, 2 and 4 descriptors in every state that tells one from another:
  * all chains, all distances of the indices, all short histories across the wrap at 65536. What is

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/monitor/virtio/queue.c vmm/monitor/guest_mem.c vmm/base/err.c */
 /* LINK: tests/unit/monitor/virtio/fake_ram.c tests/unit/monitor/virtio/driver.c */
-/* LINK: vmm/monitor/virtio/mmio.c vmm/base/fd.c vmm/base/loop.c vmm/base/clock.c */
 /* queue_test.c: split virtqueues: every rule inside the limit, at it, one past it. */
 #include "monitor/virtio/queue.h"
 #include "tests/unit/unit.h"

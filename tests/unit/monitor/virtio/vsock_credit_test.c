@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: vmm/monitor/virtio/vsock.c vmm/monitor/virtio/vsock_packet.c vmm/monitor/virtio/ring.c */
-/* LINK: vmm/monitor/virtio/vsock_stream.c vmm/monitor/virtio/vsock_receive.c */
-/* LINK: vmm/monitor/virtio/vsock_transmit.c vmm/monitor/virtio/mmio.c vmm/monitor/virtio/queue.c */
 /* LINK: tests/unit/monitor/virtio/fake_ram.c tests/unit/monitor/virtio/driver.c */
-/* LINK: tests/unit/monitor/virtio/vsock_guest.c vmm/monitor/guest_mem.c vmm/base/err.c */
-/* LINK: vmm/base/fd.c vmm/base/loop.c vmm/base/clock.c */
+/* LINK: tests/unit/monitor/virtio/vsock_guest.c */
 /* vsock_credit_test.c: credit and buffers in both directions: exact, bounded, no lies believed. */
 #include "monitor/virtio/vsock.h"
 #include "tests/unit/unit.h"
