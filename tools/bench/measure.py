@@ -13,11 +13,12 @@ import json
 import sys
 import time
 
+import export
 import load
 import output
 import output_virtual
 
-SECTIONS = {"output": output, "output_virtual": output_virtual, "load": load}
+SECTIONS = {"output": output, "output_virtual": output_virtual, "load": load, "export": export}
 
 
 def main():

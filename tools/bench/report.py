@@ -16,6 +16,8 @@ TARGETS = (
     ("output_virtual_ratio_cpu", ">=", 0.3),
     ("supervisor_peak_rss_kib", "<=", 16384),
     ("load_failures", "<=", 0),
+    ("export_small_ratio", "<=", 2),
+    ("export_large_ratio", "<=", 2),
 )
 
 
