@@ -12,8 +12,10 @@ from measure import SECTIONS
 TARGETS = (
     ("output_ratio_wall", ">=", 0.3),
     ("output_ratio_cpu", ">=", 0.3),
+    ("output_ratio_cpu_less_digest", ">=", 0.3),
     ("output_virtual_ratio_wall", ">=", 0.3),
     ("output_virtual_ratio_cpu", ">=", 0.3),
+    ("output_virtual_ratio_cpu_less_digest", ">=", 0.3),
     ("supervisor_peak_rss_kib", "<=", 16384),
     ("load_failures", "<=", 0),
     ("export_small_ratio", "<=", 2),

@@ -14,7 +14,6 @@ enum { LOG_BLOCK_BYTES = 32 * 1024 };
 void log_init(struct log *log, int fd, uint64_t cap_bytes)
 {
     *log = (struct log){.fd = fd, .cap_bytes = cap_bytes, .head_bytes = cap_bytes - cap_bytes / 4};
-    sha256_begin(&log->hash);
 }
 
 uint64_t log_kept_bytes(const struct log *log)
@@ -82,8 +81,6 @@ void log_append(struct log *log, const void *bytes, size_t size)
             step = tail ? (size_t)((size - tail) / tail * tail) : size;
         } else {
             step = log_write(log, from, step, offset);
-            if (log->written_bytes < log->head_bytes)
-                sha256_add(&log->hash, from, step);
         }
         from += step;
         size -= step;
@@ -157,22 +154,27 @@ static bool log_turn(struct log *log)
            log_reverse(log, log->head_bytes, tail);
 }
 
+/*
+ * The digest is made of the finished file: while the task writes, hashing would be most of what it
+ * waits for, and a stream that is cut needs the hash of what was kept only.
+ */
 void log_finish(struct log *log, uint8_t digest[LOG_DIGEST_BYTES])
 {
     static uint8_t block[LOG_BLOCK_BYTES];
-    uint64_t at = u64_min(log->head_bytes, log->written_bytes);
+    struct sha256 hash;
     bool whole = log_turn(log);
 
     must(!log->finished);
     log->finished = true;
-    while (whole && at < log_kept_bytes(log)) {
+    sha256_begin(&hash);
+    for (uint64_t at = 0; whole && at < log_kept_bytes(log);) {
         size_t step = (size_t)u64_min(log_kept_bytes(log) - at, sizeof(block));
 
         whole = log_load(log, block, step, at);
-        sha256_add(&log->hash, block, whole ? step : 0);
+        sha256_add(&hash, block, whole ? step : 0);
         at += step;
     }
-    sha256_end(&log->hash, digest);
+    sha256_end(&hash, digest);
     if (!whole)
         memset(digest, 0, LOG_DIGEST_BYTES); /* `error` says why */
 }

@@ -28,7 +28,6 @@ struct log {
     uint64_t written_bytes; /* of the stream so far, until a write failed: total_bytes otherwise */
     int error;              /* errno of the failed write or read, 0 */
     bool finished;
-    struct sha256 hash; /* of the head */
 };
 
 /* FD is an empty file, readable and writable, without O_APPEND (it would void the ring); not
