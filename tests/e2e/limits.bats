@@ -26,11 +26,12 @@ while time.process_time() < 0.7:
 time.sleep(1.5)
 print("done")
 END
-    task 'python3 burn.py' '[limits]' 'cpu = 2s' '[input]' "burn.py = $T/burn.py"
+    # Python's own start counts, and what a busy host steals from the guest does too.
+    task 'python3 burn.py' '[limits]' 'cpu = 5s' '[input]' "burn.py = $T/burn.py"
     run_task
     expect ok 0
-    [[ -z $(hits) && $(result .limits.cpu_ms) == 2000 ]]
-    between 700 "$(claimed_cpu_ms)" 2000
+    [[ -z $(hits) && $(result .limits.cpu_ms) == 5000 ]]
+    between 700 "$(claimed_cpu_ms)" 5000
 }
 
 @test "cpu: all processes count together, and the limit ends a busy loop" {

@@ -3,6 +3,7 @@
 #include "supervisor/digest.h"
 
 #include "base/fd.h"
+#include "base/sha256.h"
 
 void digest_memory(uint8_t digest[DIGEST_BYTES], const void *bytes, size_t size)
 {
@@ -13,46 +14,19 @@ void digest_memory(uint8_t digest[DIGEST_BYTES], const void *bytes, size_t size)
     sha256_end(&hash, digest);
 }
 
-void digest_begin(struct digest_work *work, int fd)
-{
-    *work = (struct digest_work){.going_on = true, .fd = fd};
-    sha256_begin(&work->hash);
-}
-
-/* Returns as digest_go_on() does. */
-static int digest_read(struct digest_work *work, uint64_t max_bytes, struct err *err)
-{
-    uint8_t buffer[65536];
-
-    for (uint64_t done = 0; done < max_bytes;) {
-        ssize_t count = fd_pread_all(work->fd, buffer, sizeof(buffer), work->offset);
-
-        if (count < 0)
-            return err_sys(err, "cannot read it to compute its SHA-256");
-        if (count == 0)
-            return 0;
-        sha256_add(&work->hash, buffer, (size_t)count);
-        done += (uint64_t)count;
-        work->offset += (uint64_t)count;
-    }
-    return 1;
-}
-
-int digest_go_on(
-    struct digest_work *work, uint64_t max_bytes, uint8_t digest[DIGEST_BYTES], struct err *err)
-{
-    int more = digest_read(work, max_bytes, err);
-
-    work->going_on = more > 0;
-    if (more == 0)
-        sha256_end(&work->hash, digest);
-    return more;
-}
-
 int digest_file(uint8_t digest[DIGEST_BYTES], int fd, struct err *err)
 {
-    struct digest_work work;
+    uint8_t buffer[65536];
+    struct sha256 hash;
+    ssize_t count = 1;
 
-    digest_begin(&work, fd);
-    return digest_go_on(&work, UINT64_MAX, digest, err);
+    sha256_begin(&hash);
+    for (uint64_t offset = 0; count > 0; offset += (uint64_t)count) {
+        count = fd_pread_all(fd, buffer, sizeof(buffer), offset);
+        if (count < 0)
+            return err_sys(err, "cannot read it to compute its SHA-256");
+        sha256_add(&hash, buffer, (size_t)count);
+    }
+    sha256_end(&hash, digest);
+    return 0;
 }

@@ -230,10 +230,8 @@ static int take_started(struct supervision *run, const struct ipc_record *record
     outcome->has_started = true;
     run_mark(run, MOMENT_STARTED);
     run_advance(run, STATE_TASK);
-    if (run->state == STATE_TASK) {
+    if (run->state == STATE_TASK)
         run_limits_start(run);
-        run_digests_start(run);
-    }
     return 0;
 }
 

@@ -61,8 +61,6 @@ struct supervision {
     struct loop_timer cpu_check, idle_check; /* supervise_limits.c; while the task runs */
     uint64_t cpu_end_ns;                     /* of the monitor's CPU clock */
     uint64_t scribe_cpu_ns;                  /* the scribe's CPU clock at the last look */
-    struct digest_work kernel_digest;        /* supervise_digest.c */
-    struct loop_timer digest_turn;
     struct child monitor, scribe, extractor;
     struct child salvager; /* the monitor of the second machine */
     struct disks salvage_disks;

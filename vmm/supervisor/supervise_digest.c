@@ -1,42 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * supervise_digest.c: digests of the kernel and the image of a run (supervisor; the files are the
- * user's). A kernel takes 10 to 40 ms, much of a short run: it is hashed in small turns of the
- * event loop while the task runs, and only the rest when the machine is gone. An image takes ten
- * times as long: its digest is that of the plan, or computed once and then remembered.
+ * user's). Both are recalled from the user's cache, so that only the first run with a file reads it
+ * through. A kernel takes 10 to 40 ms and has its digest always; an image takes ten times as long.
  */
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/num.h"
 #include "base/text.h"
 #include "supervisor/image_verify.h"
 #include "supervisor/supervise_internal.h"
-
-/* Half a millisecond with SHA instructions, some without: no deadline is missed by that. */
-#define DIGEST_TURN_BYTES (256 * KIB)
-/* Between turns, for a guest that shares the processor with us; a timer that is due keeps on
- * firing. */
-#define DIGEST_PAUSE_NS (1 * NS_PER_MS)
-
-static void kernel_digest_turn(void *context)
-{
-    struct supervision *run = context;
-    struct outcome_digest *digest = &run->outcome->kernel_digest;
-    struct err ignored = ERR_INIT; /* a file that cannot be read has no digest, that is all */
-    int more = digest_go_on(&run->kernel_digest, DIGEST_TURN_BYTES, digest->sha256, &ignored);
-
-    digest->known = more == 0;
-    if (more > 0)
-        loop_timer_set(&run->loop, &run->digest_turn, clock_mono_ns() + DIGEST_PAUSE_NS);
-}
-
-void run_digests_start(struct supervision *run)
-{
-    digest_begin(&run->kernel_digest, run->plan->kernel_fd);
-    run->digest_turn = (struct loop_timer){.expired = kernel_digest_turn, .context = run};
-    loop_timer_set(&run->loop, &run->digest_turn, clock_mono_ns());
-}
 
 /* A file that was written meanwhile has no digest that says what the guest got. */
 static void compare(struct outcome_digest *digest, const struct file_stamp *then, int fd)
@@ -72,12 +44,9 @@ void run_digests_finish(struct supervision *run)
     struct outcome *outcome = run->outcome;
     struct err ignored = ERR_INIT;
 
-    loop_timer_clear(&run->loop, &run->digest_turn);
-    if (!run->kernel_digest.going_on && !outcome->kernel_digest.known)
-        digest_begin(&run->kernel_digest, plan->kernel_fd); /* it did not come to a task */
-    if (run->kernel_digest.going_on)
-        outcome->kernel_digest.known = digest_go_on(&run->kernel_digest, UINT64_MAX,
-                                           outcome->kernel_digest.sha256, &ignored) == 0;
+    outcome->kernel_digest.known =
+        image_digest_recall(plan->kernel_fd, outcome->kernel_digest.sha256) ||
+        image_digest_compute(plan->kernel_fd, outcome->kernel_digest.sha256, &ignored) == 0;
     compare(&outcome->kernel_digest, &plan->kernel_stamp, plan->kernel_fd);
     outcome->image_digest.known = plan->image_digest_known;
     memcpy(outcome->image_digest.sha256, plan->image_digest, DIGEST_BYTES);

@@ -57,11 +57,7 @@ void run_limits_start(struct supervision *run);
 /* CPU time that the limit means, with what the guest needs besides the task. */
 uint64_t run_host_cpu_ns(const struct config *config);
 
-/*
- * supervise_digest.c: what the run was made from. Begun with the task, between whose events it is
- * computed, so that neither the start nor the end waits for much of it; finished without a child.
- */
-void run_digests_start(struct supervision *run);
+/* supervise_digest.c: what the run was made from; once no child is left. */
 void run_digests_finish(struct supervision *run);
 
 /* supervise_finish.c: what follows once the monitor is gone. */
