@@ -47,15 +47,18 @@ BASE     := vmm/base/clock.c vmm/base/cursor.c vmm/base/err.c vmm/base/fd.c vmm/
             vmm/base/text.c
 WIRE     := vmm/wire/archive.c vmm/wire/job.c vmm/wire/pattern.c vmm/wire/wire.c
 IPC      := vmm/ipc/ipc.c vmm/ipc/record.c
+JAIL_CHILD  := vmm/jail/filter.c vmm/jail/jail.c vmm/jail/landlock.c vmm/jail/order.c vmm/jail/root.c
+JAIL_PARENT := vmm/jail/cgroup.c vmm/jail/ground.c vmm/jail/landlock.c vmm/jail/namespaces.c vmm/jail/order.c \
+               vmm/jail/proof.c vmm/jail/root.c
 
 include vmm/sources.mk
 
 EXECUTABLES := vmrun vmrun-monitor vmrun-scribe vmrun-extractor
 
-vmrun_LIBS           := -linih -ljansson -lcrypto
-vmrun-monitor_LIBS   := -lfdt
-vmrun-scribe_LIBS    := -lcrypto
-vmrun-extractor_LIBS := -lcrypto -lyajl -lz
+vmrun_LIBS           := -linih -ljansson -lcrypto -lseccomp
+vmrun-monitor_LIBS   := -lfdt -lseccomp
+vmrun-scribe_LIBS    := -lcrypto -lseccomp
+vmrun-extractor_LIBS := -lcrypto -lyajl -lz -lseccomp
 
 objects = $(patsubst %.c,$(OBJ)/%.o,$($(1)_SOURCES))
 
@@ -71,6 +74,21 @@ $(OBJ)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# ---- the jail probes: the tables of the children, tried from inside ------------------------------
+
+JAIL_TEST_SOURCES := tests/jail/rig.c $(BASE) $(JAIL_CHILD) \
+    $(filter-out $(JAIL_CHILD),$(JAIL_PARENT)) vmm/monitor/powers.c vmm/scribe/powers.c \
+    vmm/extractor/powers.c vmm/monitor/arch/$(ARCH)/calls.c
+
+$(OBJ)/tests/jail/%.o: CPPFLAGS += -I.
+
+$(BUILD)/jail/%: $(OBJ)/tests/jail/%.o $(patsubst %.c,$(OBJ)/%.o,$(JAIL_TEST_SOURCES))
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lseccomp
+
+jail-probe: $(BUILD)/jail/probe $(BUILD)/jail/cost
 
 # ---- the guest: agent, initramfs, scratch template, kernel, images ----------------------------------
 
@@ -173,7 +191,7 @@ help:
 	@echo 'V=1 shows commands; KERNEL_SRC=DIR builds the guest kernel from another tree'
 
 .PHONY: all executables guest kernel images lab-image man deps demo check check-long bench doctor \
-        clean distclean help unit-tap fuzz-tap
+        clean distclean help jail-probe unit-tap fuzz-tap
 
 include tests/unit.mk
 include tests/e2e.mk

@@ -48,17 +48,17 @@ FUZZ_SOURCES := $(shell find vmm guest-agent -name '*_fuzz.c' | LC_ALL=C sort)
 # $(call links,FILE): the words of its LINK comments, which may go on over several lines.
 links = $(shell awk '/^\/\* LINK:/ {on = 1; sub(/^\/\* LINK:/, "")} \
     on {last = sub(/\*\/.*/, ""); sub(/^ \*/, ""); print; if (last) on = 0} \
-    NR == 20 {exit}' $(1))
+    NR == 40 {exit}' $(1))
 fuzz_target = $(patsubst %_fuzz.c,%,$(notdir $(1)))
 
-# The executable whose code SOURCE tests; base, wire and ipc are in the extractor's.
+# The executable whose code SOURCE tests; base, wire, ipc and jail are in the extractor's.
 executable_of = $(or $(strip $(foreach pair,supervisor:vmrun monitor:vmrun-monitor \
     scribe:vmrun-scribe guest-agent:vmrun-agent,$(if $(findstring \
     /$(firstword $(subst :, ,$(pair)))/,/$(1)),$(lastword $(subst :, ,$(pair)))))),vmrun-extractor)
 
-# The sources of EXECUTABLE, and in the archive that base is tested with all of base.
+# The sources of EXECUTABLE, and in the archive that base and jail are tested with all of them.
 tested = $(sort $(filter-out %/main.c,$($(1)_SOURCES)) \
-    $(if $(filter vmrun-extractor,$(1)),$(call folder,vmm/base)))
+    $(if $(filter vmrun-extractor,$(1)),$(call folder,vmm/base) $(call folder,vmm/jail)))
 
 # $(call ARCHIVE_RULE,EXECUTABLE,unit or fuzz)
 define ARCHIVE_RULE

@@ -4,11 +4,12 @@
 # The .c files of a folder without its fuzz targets.
 folder = $(filter-out %_fuzz.c,$(wildcard $(1)/*.c))
 
-vmrun_SOURCES           := $(BASE) vmm/base/escape.c $(WIRE) $(IPC) $(call folder,vmm/supervisor) \
+vmrun_SOURCES           := $(BASE) vmm/base/escape.c $(WIRE) $(IPC) $(JAIL_PARENT) \
+                           $(call folder,vmm/supervisor) \
                            $(call folder,vmm/supervisor/arch/$(ARCH))
-vmrun-monitor_SOURCES   := $(BASE) $(WIRE) $(IPC) $(call folder,vmm/monitor) \
+vmrun-monitor_SOURCES   := $(BASE) $(WIRE) $(IPC) $(JAIL_CHILD) $(call folder,vmm/monitor) \
                            $(call folder,vmm/monitor/virtio) \
                            $(call folder,vmm/monitor/arch/$(ARCH))
-vmrun-scribe_SOURCES    := $(BASE) vmm/base/escape.c $(IPC) $(call folder,vmm/scribe)
-vmrun-extractor_SOURCES := $(BASE) $(WIRE) $(IPC) $(call folder,vmm/extractor)
+vmrun-scribe_SOURCES    := $(BASE) vmm/base/escape.c $(IPC) $(JAIL_CHILD) $(call folder,vmm/scribe)
+vmrun-extractor_SOURCES := $(BASE) $(WIRE) $(IPC) $(JAIL_CHILD) $(call folder,vmm/extractor)
 vmrun-agent_SOURCES     := $(BASE) $(WIRE) $(call folder,guest-agent)

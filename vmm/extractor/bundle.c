@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/num.h"
+#include "extractor/beneath.h"
 #include "extractor/tar.h"
 
 enum {
@@ -57,8 +58,7 @@ struct bundle *bundle_make(int dir_fd, struct err *err)
         err_sys(err, "no memory for the bundle");
         return NULL;
     }
-    bundle->fd =
-        openat(dir_fd, BUNDLE_NAME, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0644);
+    bundle->fd = open_beneath(dir_fd, BUNDLE_NAME, O_CREAT | O_EXCL | O_WRONLY, 0644);
     if (bundle->fd < 0) {
         err_sys(err, "cannot create the bundle");
     } else if (bundle_start(bundle)) {
@@ -102,7 +102,7 @@ static int bundle_put(
         made = sizeof(bundle->out) - bundle->stream.avail_out;
         hashed = EVP_DigestUpdate(bundle->hash, bundle->out, made);
         must(hashed == 1);
-        if (fd_write_all(bundle->fd, bundle->out, made) < 0)
+        if (fd_pwrite_all(bundle->fd, bundle->out, made, bundle->bytes) < 0)
             return err_sys(err, "cannot write the bundle");
         bundle->bytes += made;
         if (bundle->stream.avail_out > 0) /* all of the input is taken */
@@ -150,7 +150,7 @@ int bundle_end(
     hashed = EVP_DigestFinal_ex(bundle->hash, digest, &length);
     must(hashed == 1 && length == IPC_DIGEST_BYTES);
     *bytes = bundle->bytes;
-    if (fsync(bundle->fd) < 0 || close(fd_take(&bundle->fd)) < 0)
+    if (syncfs(bundle->fd) < 0 || close(fd_take(&bundle->fd)) < 0)
         return err_sys(err, "cannot finish the bundle");
     return 0;
 }

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "extractor/beneath.h"
 #include "extractor/bundle.h"
 #include "extractor/content.h"
 #include "extractor/names.h"
@@ -189,7 +190,7 @@ static int extract_drop_file(struct extraction *run, struct err *err)
 /* The spooled content of the open file becomes part of the bundle. */
 static int extract_bundle_file(struct extraction *run, struct err *err)
 {
-    AUTO_FD int fd = openat(run->out_fd, EXTRACT_SPOOL, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_FD int fd = open_beneath(run->out_fd, EXTRACT_SPOOL, O_RDONLY, 0);
 
     if (fd < 0)
         return err_sys(err, "cannot read an artifact back");

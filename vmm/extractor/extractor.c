@@ -6,9 +6,13 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <openssl/evp.h>
+
 #include "base/fd.h"
 #include "extractor/extract.h"
+#include "extractor/powers.h"
 #include "ipc/ipc.h"
+#include "jail/jail.h"
 
 static int extractor_read_disk(
     void *context, void *buffer, size_t size, uint64_t offset, struct err *err)
@@ -41,17 +45,30 @@ static int extractor_wait_for_setup(struct ipc_extract *setup, struct err *err)
     return ipc_get_extract(&record, setup, err);
 }
 
+/* libcrypto sets itself up at its first use, with system calls that the jail need not have. */
+static int extractor_warm_up(struct err *err)
+{
+    uint8_t digest[EVP_MAX_MD_SIZE];
+
+    if (EVP_Digest("", 0, digest, NULL, EVP_sha256(), NULL) != 1)
+        return err_set(err, "SHA-256 is not available");
+    return 0;
+}
+
 int extractor_run(struct err *err)
 {
     struct archive_source source = {.read = extractor_read_disk};
     const struct extract_sink sink = {.entry = extractor_send_entry};
     struct ipc_extracted result;
     struct ipc_extract setup;
+    struct jail jail;
 
     signal(SIGXFSZ, SIG_IGN); /* a file past RLIMIT_FSIZE is EFBIG */
     umask(022);
-    if (extractor_wait_for_setup(&setup, err) < 0 ||
-        fd_size(EXTRACTOR_FD_DISK, &source.size_bytes, err) < 0)
+    if (jail_enter(&jail, &extractor_powers, err) < 0 ||
+        extractor_wait_for_setup(&setup, err) < 0 ||
+        fd_size(EXTRACTOR_FD_DISK, &source.size_bytes, err) < 0 ||
+        extractor_warm_up(err) < 0 || jail_seal(&jail, err) < 0)
         return -1;
     extract_archive(&source, &setup, EXTRACTOR_FD_OUT, &sink, &result);
     return ipc_send_extracted(IPC_FD, &result, err);

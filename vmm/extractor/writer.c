@@ -4,16 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "extractor/beneath.h"
 #include "base/sha256.h"
 
 enum { ZERO_BLOCK_BYTES = 64 * 1024 };
@@ -44,17 +43,6 @@ void file_writer_free(struct file_writer *writer)
         return;
     fd_close(&writer->fd);
     free(writer);
-}
-
-static int open_beneath(int dir_fd, const char *path, uint64_t flags, uint64_t mode)
-{
-    struct open_how how = {
-        .flags = flags | O_CLOEXEC | O_NOFOLLOW,
-        .mode = mode,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-    };
-
-    return (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
 }
 
 /*

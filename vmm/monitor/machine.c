@@ -32,6 +32,7 @@ struct machine {
     struct arch_entry entry;
     struct console console;
     struct vcpu_owner owner;
+    struct vcpu_gate gate;
     struct vcpu vcpus[MACHINE_CPUS_MAX];
 
     struct loop loop;
@@ -270,6 +271,7 @@ static int machine_add_vcpus(struct machine *machine, struct err *err)
 {
     machine->owner = (struct vcpu_owner){
         .context = machine,
+        .gate = &machine->gate,
         .console = machine->setup->console ? &machine->console : NULL,
         .mmio_read = machine_mmio_read,
         .mmio_write = machine_mmio_write,
@@ -322,19 +324,24 @@ static int machine_watch(struct machine *machine, struct err *err)
 
 /* ---- running ---- */
 
-static int machine_start(struct machine *machine, struct err *err)
+/* Every thread is sealed and waits; then this one too, until the supervisor has looked at all. */
+static int machine_start(struct machine *machine, struct jail *jail, struct err *err)
 {
     struct ipc_running running;
 
     if (vcpu_signal_init(err) < 0)
         return -1;
-    running.mono_ns = clock_mono_ns();
-    if (ipc_send_running(IPC_FD, &running, err) < 0)
-        return -1;
     for (uint32_t i = 0; i < machine->setup->cpu_count; i++) {
         if (vcpu_start(&machine->vcpus[i], &machine->owner, err) < 0)
             return -1;
     }
+    if (vcpu_gate_await(&machine->gate, machine->setup->cpu_count, err) < 0 ||
+        jail_seal(jail, err) < 0)
+        return -1;
+    running.mono_ns = clock_mono_ns();
+    if (ipc_send_running(IPC_FD, &running, err) < 0)
+        return -1;
+    vcpu_gate_open(&machine->gate);
     return 0;
 }
 
@@ -343,6 +350,7 @@ static void machine_stop(struct machine *machine)
 {
     struct vcpu *culprit = machine->culprit ? machine->culprit : &machine->vcpus[0];
 
+    vcpu_gate_refuse(&machine->gate);
     for (uint32_t i = 0; i < machine->setup->cpu_count && i < MACHINE_CPUS_MAX; i++) {
         vcpu_stop(&machine->vcpus[i]);
         machine->ended.exits += machine->vcpus[i].exits;
@@ -361,6 +369,8 @@ static int machine_prepare(struct machine *machine, struct err *err)
     for (uint32_t i = 0; i < MACHINE_CPUS_MAX; i++)
         machine->vcpus[i].kvm.fd = -1;
     pthread_mutex_init(&machine->vcpu_lock, NULL);
+    pthread_mutex_init(&machine->gate.lock, NULL);
+    pthread_cond_init(&machine->gate.changed, NULL);
     signal(SIGPIPE, SIG_IGN);
     if (machine->setup->console && fd_set_nonblocking(MONITOR_FD_CONSOLE, err) < 0)
         return -1;
@@ -368,14 +378,15 @@ static int machine_prepare(struct machine *machine, struct err *err)
     return loop_init(&machine->loop, err);
 }
 
-void machine_run(const struct ipc_machine *setup, struct ipc_ended *ended)
+void machine_run(const struct ipc_machine *setup, struct jail *jail, struct ipc_ended *ended)
 {
     static struct machine machine; /* too large for a stack; the process has exactly one */
     struct err err = ERR_INIT;
 
     machine.setup = setup;
+    machine.gate.jail = jail;
     if (machine_prepare(&machine, &err) < 0 || machine_build(&machine, &err) < 0 ||
-        machine_watch(&machine, &err) < 0 || machine_start(&machine, &err) < 0 ||
+        machine_watch(&machine, &err) < 0 || machine_start(&machine, jail, &err) < 0 ||
         loop_run(&machine.loop, &err) < 0)
         machine_end_with(&machine, IPC_END_HOST, err.text);
     machine_stop(&machine);

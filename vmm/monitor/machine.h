@@ -8,11 +8,13 @@
 
 #include "base/err.h"
 #include "ipc/ipc.h"
+#include "jail/jail.h"
 
 /*
  * Build the machine that SETUP describes, run it until it ends, and fill ENDED: why, with what
- * registers, after how many exits. A failure of the host is an end too (IPC_END_HOST).
+ * registers, after how many exits. A failure of the host is an end too (IPC_END_HOST). JAIL is
+ * sealed just before the guest runs.
  */
-void machine_run(const struct ipc_machine *setup, struct ipc_ended *ended);
+void machine_run(const struct ipc_machine *setup, struct jail *jail, struct ipc_ended *ended);
 
 #endif

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 
 #include "ipc/ipc.h"
+#include "jail/jail.h"
 #include "monitor/machine.h"
+#include "monitor/powers.h"
 #include "monitor/probe.h"
 
 static int monitor_probe(struct err *err)
@@ -19,26 +21,30 @@ static int monitor_probe(struct err *err)
     return ipc_send_probed(IPC_FD, &probed, err);
 }
 
-static int monitor_machine(const struct ipc_record *record, struct err *err)
+static int monitor_machine(const struct ipc_record *record, struct jail *jail, struct err *err)
 {
     static struct ipc_machine setup;
     static struct ipc_ended ended;
 
     if (ipc_get_machine(record, &setup, err) < 0)
         return -1;
-    machine_run(&setup, &ended);
+    machine_run(&setup, jail, &ended);
     return ipc_send_ended(IPC_FD, &ended, err);
 }
 
 int main(void)
 {
     static struct ipc_record record;
+    static struct jail jail;
     struct err err = ERR_INIT;
     int result;
 
+    if (jail_enter(&jail, &monitor_powers, &err) < 0)
+        _Exit(EXIT_FAILURE);
+
     if (ipc_receive(IPC_FD, &record, &err) != 1)
-        return err_exit_code(&err);
-    result = record.kind == IPC_PROBE ? monitor_probe(&err) : monitor_machine(&record, &err);
+        _Exit(err_exit_code(&err));
+    result = record.kind == IPC_PROBE ? monitor_probe(&err) : monitor_machine(&record, &jail, &err);
     /* Not return: destructors and stdio have nothing to do, and the VM goes with the process. */
     _Exit(result < 0 ? err_exit_code(&err) : EXIT_SUCCESS);
 }

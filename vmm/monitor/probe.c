@@ -68,8 +68,10 @@ static int probe_build(struct probe *probe, int kvm_fd, struct err *err)
 /* Let the guest count for PROBE_RUN_MS. */
 static int probe_count(struct probe *probe, struct ipc_probed *probed, struct err *err)
 {
+    struct vcpu_gate no_gate = {.jail = NULL};
     const struct vcpu_owner owner = {
         .context = probe,
+        .gate = &no_gate,
         .mmio_read = probe_mmio_read,
         .mmio_write = probe_mmio_write,
         .ended = probe_ended,

@@ -15,10 +15,12 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "monitor/arch/arch.h"
+#include "monitor/powers.h"
 
 enum {
     KICK_RETRIES = 100,
     KICK_WAIT_NS = 10 * 1000 * 1000,
+    VCPU_STACK_BYTES = 256 * 1024,
 };
 
 #define KICK_SIGNAL SIGUSR1
@@ -129,12 +131,65 @@ static void vcpu_run(struct vcpu *vcpu)
     }
 }
 
+/* No call is made between the filter and the gate but those of the powers. */
+static bool vcpu_pass_gate(struct vcpu_gate *gate)
+{
+    bool open;
+    int error;
+
+    if (!gate->jail)
+        return true;
+    error = jail_seal_thread(gate->jail, MONITOR_THREAD_VCPU) < 0 ? errno : 0;
+    pthread_mutex_lock(&gate->lock);
+    gate->sealed++;
+    if (error)
+        gate->error = error;
+    pthread_cond_broadcast(&gate->changed);
+    while (!gate->open && !gate->refused)
+        pthread_cond_wait(&gate->changed, &gate->lock);
+    open = gate->open;
+    pthread_mutex_unlock(&gate->lock);
+    return open;
+}
+
+int vcpu_gate_await(struct vcpu_gate *gate, uint32_t count, struct err *err)
+{
+    int error;
+
+    pthread_mutex_lock(&gate->lock);
+    while (gate->sealed < count)
+        pthread_cond_wait(&gate->changed, &gate->lock);
+    error = gate->error;
+    pthread_mutex_unlock(&gate->lock);
+    if (error == 0)
+        return 0;
+    errno = error;
+    return err_sys(err, "cannot load the seccomp filter of a vCPU");
+}
+
+void vcpu_gate_open(struct vcpu_gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->open = true;
+    pthread_cond_broadcast(&gate->changed);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+void vcpu_gate_refuse(struct vcpu_gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->refused = !gate->open;
+    pthread_cond_broadcast(&gate->changed);
+    pthread_mutex_unlock(&gate->lock);
+}
+
 static void *vcpu_thread(void *argument)
 {
     struct vcpu *vcpu = argument;
     struct timespec used;
 
-    vcpu_run(vcpu);
+    if (vcpu_pass_gate(vcpu->owner->gate))
+        vcpu_run(vcpu);
     if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)
         vcpu->cpu_ns = (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
     return NULL;
@@ -142,11 +197,16 @@ static void *vcpu_thread(void *argument)
 
 int vcpu_start(struct vcpu *vcpu, const struct vcpu_owner *owner, struct err *err)
 {
+    pthread_attr_t attributes;
     int error;
 
     vcpu->owner = owner;
     atomic_store(&vcpu->stop, false);
-    error = pthread_create(&vcpu->thread, NULL, vcpu_thread, vcpu);
+    /* Small, so that a join only ever keeps it: there is no munmap() in the jail. */
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, VCPU_STACK_BYTES);
+    error = pthread_create(&vcpu->thread, &attributes, vcpu_thread, vcpu);
+    pthread_attr_destroy(&attributes);
     if (error) {
         errno = error;
         return err_sys(err, "cannot start the thread of vCPU %u", vcpu->index);

@@ -14,15 +14,27 @@
 
 #include "base/err.h"
 #include "ipc/ipc.h"
+#include "jail/jail.h"
 #include "monitor/console.h"
 #include "monitor/guest_mem.h"
 #include "monitor/kvm.h"
 
 struct vcpu;
 
+/* Where vCPU threads wait, each sealed, until the first of them may run. */
+struct vcpu_gate {
+    const struct jail *jail; /* NULL: there is no gate (probe.h) */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    uint32_t sealed;
+    bool open, refused; /* at most one of them */
+    int error; /* errno of a thread that could not be sealed */
+};
+
 /* What a vCPU thread asks of its machine. Called on vCPU threads. */
 struct vcpu_owner {
     void *context;
+    struct vcpu_gate *gate;
     struct console *console; /* NULL without --console */
     /* A register access of LENGTH (1, 2, 4 or 8) bytes at ADDRESS; the address is the guest's. */
     void (*mmio_read)(void *context, gpa_t address, uint8_t *data, uint32_t length);
@@ -47,6 +59,12 @@ struct vcpu {
 int vcpu_signal_init(struct err *err);
 
 int vcpu_start(struct vcpu *vcpu, const struct vcpu_owner *owner, struct err *err);
+
+/* Wait until COUNT threads are sealed; then open the gate for them. */
+int vcpu_gate_await(struct vcpu_gate *gate, uint32_t count, struct err *err);
+void vcpu_gate_open(struct vcpu_gate *gate);
+/* Those that wait end instead; nothing for a gate that is open. */
+void vcpu_gate_refuse(struct vcpu_gate *gate);
 
 /* Make the thread leave KVM_RUN and wait for its end. Safe when it never started or ended already.
  */

@@ -9,6 +9,8 @@
 
 #include "base/loop.h"
 #include "ipc/ipc.h"
+#include "jail/jail.h"
+#include "scribe/powers.h"
 #include "scribe/stream.h"
 
 struct scribe {
@@ -69,9 +71,11 @@ static int scribe_wait_for_setup(struct ipc_scribe *setup, struct err *err)
 
 static int scribe_start_and_run(struct err *err)
 {
+    static struct jail jail;
     struct ipc_scribe setup;
 
-    if (scribe_wait_for_setup(&setup, err) < 0 || loop_init(&scribe.loop, err) < 0)
+    if (jail_enter(&jail, &scribe_powers, err) < 0 || scribe_wait_for_setup(&setup, err) < 0 ||
+        loop_init(&scribe.loop, err) < 0)
         return -1;
     scribe.supervisor = (struct loop_source){.fd = -1, .ready = scribe_on_supervisor};
     if (loop_add(&scribe.loop, &scribe.supervisor, IPC_FD, EPOLLIN, err) < 0)
@@ -85,6 +89,9 @@ static int scribe_start_and_run(struct err *err)
         if (stream_start(stream, &scribe.loop, (enum ipc_stream)id, &setup, err) < 0)
             return -1;
     }
+    /* No stream was read yet, but the one without an end, /dev/null. */
+    if (jail_seal(&jail, err) < 0)
+        return -1;
     if (scribe.done_count < STREAM_COUNT && !err_is_set(&scribe.err) &&
         loop_run(&scribe.loop, err) < 0)
         return -1;

@@ -76,8 +76,11 @@ struct config {
     uint32_t hugepages; /* enum ipc_hugepages */
     struct ipc_cpu_bit cpu_mask[IPC_CPU_MASK_MAX];
     uint32_t cpu_mask_count;
-    char *disk_directory;   /* NULL: the file system of the output */
-    uint32_t disk_on_tmpfs; /* 0 or 1 */
+    char *disk_directory;          /* NULL: the file system of the output */
+    uint32_t disk_on_tmpfs;        /* 0 or 1 */
+    uint32_t allow_weaker_jail;    /* 0 or 1 */
+    uint32_t jail_debug;           /* 0 or 1 */
+    uint32_t first_uid, uid_count; /* of the jails' processes when root runs vmrun */
 
     uint64_t wall_ns;
     uint64_t boot_ns;

@@ -40,4 +40,8 @@ extern const size_t config_key_count;
 /* The row for KEY in SECTION; NULL when there is none. */
 const struct config_key *config_key_find(const char *section, const char *key);
 
+/* In config_value.c: "FIRST-LAST", user IDs; both ends count. */
+int config_parse_uids(struct config *config, const struct config_key *row,
+    const struct config_item *item, struct err *err);
+
 #endif

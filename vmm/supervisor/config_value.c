@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "supervisor/config_keys.h"
 
 struct unit {
     const char *name;
@@ -256,4 +257,19 @@ void value_size_text(char to[32], uint64_t bytes)
 void value_duration_text(char to[32], uint64_t ns)
 {
     value_unit_text(to, ns, duration_units);
+}
+
+int config_parse_uids(struct config *config, const struct config_key *row,
+    const struct config_item *item, struct err *err)
+{
+    unsigned long long low, high;
+    int used = 0;
+
+    (void)row;
+    if (sscanf(item->value, "%llu-%llu%n", &low, &high, &used) != 2 || item->value[used] ||
+        low < 1 || low > high || high >= UINT32_MAX)
+        return err_set(err, "it must be FIRST-LAST, two numbers from 1 to 4294967294");
+    config->first_uid = (uint32_t)low;
+    config->uid_count = (uint32_t)(high - low + 1);
+    return 0;
 }

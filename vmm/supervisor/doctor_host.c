@@ -43,7 +43,7 @@ static void check_user_namespaces(struct report *report)
         report_add(report, REPORT_CAUTION, "user namespaces",
             "allow them: sysctl kernel.unprivileged_userns_clone=1, "
             "kernel.apparmor_restrict_unprivileged_userns=0, user.max_user_namespaces",
-            "cannot be made: vmrun's own processes have weaker jails");
+            "cannot be made: as a user, runs want [machine] allow_weaker_jail = yes");
 }
 
 /* A cgroup v2 of ours in which children can be made. */

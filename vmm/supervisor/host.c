@@ -9,11 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/num.h"
 #include "supervisor/arch/arch.h"
+#include "supervisor/child_jail.h"
+#include "supervisor/jail_limits.h"
 #include "supervisor/spawn.h"
 
 enum { PROBE_DEADLINE_MS = 10000 };
@@ -65,25 +70,43 @@ static int probe_await(struct child *monitor, struct ipc_probed *probed, struct 
     return err_set(err, "the probe of KVM ended early: %s", end);
 }
 
+/*
+ * The guest is ours, two instructions long: the jail is the one without namespaces, so that the
+ * probe tells of KVM alone.
+ */
 int host_probe(int programs_fd, int kvm_fd, struct ipc_probed *probed, struct err *err)
 {
     struct child monitor = CHILD_INIT;
     struct child_fd fds[MONITOR_FD_DISK - MONITOR_FD_KVM];
     AUTO_FD int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const struct config config = {.memory_bytes = 4 * MIB, .vcpus = 1};
+    struct jail_ground ground = JAIL_GROUND_INIT;
+    struct jail_order order = {.kind = JAIL_WEAK};
     size_t count = 0;
     int failed;
 
     if (null < 0)
         return err_sys(err, "cannot open /dev/null");
+    ground.kind = JAIL_WEAK;
+    ground.uid = geteuid();
+    ground.gid = getegid();
     fds[count++] = (struct child_fd){kvm_fd, MONITOR_FD_KVM};
     for (int number = MONITOR_FD_KERNEL; number < MONITOR_FD_DISK; number++)
         fds[count++] = (struct child_fd){null, number};
-    failed = child_spawn(&monitor, programs_fd, "vmrun-monitor", fds, count, err);
+    jail_limits_monitor(&order, &config, 0, 0);
+    order.limit_count--; /* the number of processes: there is no namespace for it */
+    ground.parent_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    failed = child_spawn(&monitor, &ground, programs_fd, "vmrun-monitor", fds, count, err);
+    if (failed == 0)
+        failed = child_order(&monitor, &order, err);
+    if (failed == 0)
+        failed = child_confined(&monitor, &ground, err);
     if (failed == 0)
         failed = ipc_send_plain(monitor.ipc, IPC_PROBE, err);
     if (failed == 0)
         failed = probe_await(&monitor, probed, err);
     child_fini(&monitor);
+    jail_ground_free(&ground);
     return failed;
 }
 

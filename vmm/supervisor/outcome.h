@@ -64,6 +64,19 @@ struct outcome_digest {
     uint8_t sha256[IPC_DIGEST_BYTES];
 };
 
+enum {
+    OUTCOME_JAIL_MONITOR,
+    OUTCOME_JAIL_SCRIBE,
+    OUTCOME_JAIL_EXTRACTOR,
+    OUTCOME_JAIL_SALVAGER, /* the monitor of the second machine */
+    OUTCOME_JAILS,
+};
+
+struct outcome_jail {
+    bool proven;       /* all that is due was read back, and its gate was opened */
+    uint32_t controls; /* enum jail_control */
+};
+
 /* A second machine that was to export what the first left. */
 struct outcome_salvage {
     bool tried;
@@ -102,7 +115,9 @@ struct outcome {
     int monitor_status;
     char monitor_end[128];
     struct rusage monitor_usage;
-    bool monitor_limited;           /* its resource limits were read back */
+    uint32_t jail_kind; /* enum jail_ground_kind; 0: it did not come to that */
+    uint32_t jail_uid;  /* of the children, on this host */
+    struct outcome_jail jails[OUTCOME_JAILS];
     uint64_t monitor_own_rss_bytes; /* without guest RAM; 0: could not be read */
     uint64_t scratch_bytes, export_bytes, import_bytes;
     struct outcome_digest kernel_digest, image_digest;

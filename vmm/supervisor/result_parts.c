@@ -12,6 +12,7 @@
 #include "supervisor/artifact_json.h"
 #include "supervisor/manifest.h"
 
+/* Characters of SIZE bytes in base64, with a NUL. */
 #define BASE64_BYTES(size) (4 * ((size) / 3 + 1) + 1)
 
 void put(json_t *object, const char *key, json_t *value)
@@ -179,27 +180,5 @@ json_t *result_artifacts(const struct config *config, const struct outcome *outc
     put(object, "salvaged", json_boolean(published && outcome->salvage.exported));
     put_text(object, "salvage_error",
         outcome->salvage.tried && !outcome->salvage.exported ? outcome->salvage.text : NULL);
-    return object;
-}
-
-json_t *result_controls(const struct outcome *outcome)
-{
-    static const struct {
-        uint64_t bit;
-        const char *name;
-    } controls[] = {{WIRE_CONTROL_CGROUP, "cgroup"}, {WIRE_CONTROL_MEMORY_MAX, "memory_max"},
-        {WIRE_CONTROL_PIDS_MAX, "pids_max"}, {WIRE_CONTROL_UID, "uid"},
-        {WIRE_CONTROL_NO_NEW_PRIVS, "no_new_privs"}, {WIRE_CONTROL_NO_CAPS, "no_capabilities"},
-        {WIRE_CONTROL_NAMESPACES, "namespaces"}, {WIRE_CONTROL_SECCOMP, "seccomp"},
-        {WIRE_CONTROL_ROOT_READONLY, "root_readonly"}, {WIRE_CONTROL_RLIMITS, "rlimits"}};
-    json_t *object = json_object();
-    json_t *claimed = json_array();
-
-    for (size_t i = 0; i < sizeof(controls) / sizeof(controls[0]); i++) {
-        if (outcome->has_started && (outcome->started.controls & controls[i].bit))
-            json_array_append_new(claimed, json_string(controls[i].name));
-    }
-    put(object, "claimed_by_guest", claimed);
-    put(object, "monitor_rlimits", json_boolean(outcome->monitor_limited));
     return object;
 }

@@ -11,10 +11,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "jail/ground.h"
 
 enum { CHILD_FDS_MAX = 24 };
 
@@ -26,21 +28,31 @@ struct child_fd {
 
 struct child {
     const char *name;
-    pid_t pid;           /* 0: never started, or reaped */
-    int pid_fd;          /* readable once it has ended; -1 when there is none */
-    int ipc;             /* our end of the channel, non-blocking; -1 when there is none */
+    pid_t pid;         /* 0: never started, or reaped */
+    int pid_fd;        /* readable once it has ended; -1 when there is none */
+    int ipc;           /* our end of the channel, non-blocking; -1 when there is none */
+    int jail;          /* the same of the jail's (jail/order.h); -1 without a jail */
+    uint32_t controls; /* enum jail_control: read back so far */
+    bool gated;        /* the gate is still closed */
+    struct jail_order order;
+    int fds[CHILD_FDS_MAX + 3]; /* that it was given, by its own numbers */
+    size_t fd_count;
     int wait_status;     /* once reaped */
     struct rusage usage; /* once reaped */
 };
 
 #define CHILD_INIT                                                                                 \
     {                                                                                              \
-        .pid_fd = -1, .ipc = -1                                                                    \
+        .pid_fd = -1, .ipc = -1, .jail = -1                                                        \
     }
 
-/* Start the program NAME of PROGRAMS_FD, a directory. Its end of the channel is at IPC_FD. */
-int child_spawn(struct child *child, int programs_fd, const char *name, const struct child_fd *fds,
-    size_t fd_count, struct err *err);
+/*
+ * Start the program NAME of PROGRAMS_FD, a directory. Its end of the channel is at IPC_FD. With a
+ * GROUND it is born into its namespaces and has the channel to its jail; child_jail.h goes on.
+ * Without one (unit tests) there is no jail.
+ */
+int child_spawn(struct child *child, const struct jail_ground *ground, int programs_fd,
+    const char *name, const struct child_fd *fds, size_t fd_count, struct err *err);
 
 /* SIGKILL. Safe on a child that is gone. */
 void child_kill(struct child *child);

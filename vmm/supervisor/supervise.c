@@ -37,6 +37,10 @@ static void halt_monitor(struct supervision *run)
 {
     struct err err = ERR_INIT;
 
+    if (run->monitor.gated) { /* it does not listen yet, and no guest runs */
+        run_enter(run, STATE_KILLED);
+        return;
+    }
     run_enter(run, STATE_STOP);
     loop_timer_set(&run->loop, &run->deadline, clock_mono_ns() + HALT_GRACE_NS);
     if (ipc_send_plain(run->monitor.ipc, IPC_HALT, &err) < 0)
@@ -284,7 +288,7 @@ static int take_record(struct supervision *run, const struct ipc_record *record,
     unsigned kind = (unsigned)record->kind;
 
     if (kind > IPC_ENDED || !(state_rules[run->state].accepts & ACCEPT(kind)) ||
-        (run->records_seen & ACCEPT(kind)))
+        (run->records_seen & ACCEPT(kind)) || (run->monitor.gated && kind != IPC_ENDED))
         return err_set(err, "it sent record %u out of turn", kind);
     run->records_seen |= ACCEPT(kind);
     return take[kind](run, record, err);
@@ -333,6 +337,7 @@ static void monitor_ended(void *context, uint32_t events)
         continue;
     loop_remove(&run->loop, &run->monitor_ipc);
     loop_remove(&run->loop, &run->monitor_end);
+    loop_remove(&run->loop, &run->monitor_jail.source);
     child_reap(&run->monitor);
     run_mark(run, MOMENT_GONE);
     outcome->monitor_reaped = true;
@@ -357,7 +362,9 @@ static void run_init(struct supervision *run)
     } sources[] = {{&run->monitor_ipc, monitor_ready}, {&run->monitor_end, monitor_ended},
         {&run->scribe_ipc, run_scribe_ready}, {&run->scribe_end, run_scribe_ended},
         {&run->extractor_ipc, NULL}, {&run->extractor_end, NULL}, {&run->salvager_ipc, NULL},
-        {&run->salvager_end, NULL}, {&run->signals, run_signal_ready}};
+        {&run->salvager_end, NULL}, {&run->monitor_jail.source, NULL},
+        {&run->scribe_jail.source, NULL}, {&run->extractor_jail.source, NULL},
+        {&run->salvager_jail.source, NULL}, {&run->signals, run_signal_ready}};
 
     for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
         *sources[i].source =
@@ -372,17 +379,21 @@ static void run_init(struct supervision *run)
 }
 
 void supervise(struct supervision *run, const struct plan *plan, struct disks *disks,
-    const struct run_dir *run_dir, int output_fd, struct outcome *outcome,
-    const struct supervise_view *view)
+    const struct supervise_room *room, struct outcome *outcome, const struct supervise_view *view)
 {
     struct err err = ERR_INIT;
 
     memset(run, 0, sizeof(*run));
     run->plan = plan;
     run->disks = disks;
-    run->run_dir = run_dir;
-    run->output_fd = output_fd;
+    run->run_dir = room->run_dir;
+    run->ground = room->ground;
+    run->output_fd = room->output_fd;
     run->outcome = outcome;
+    if (run->ground) {
+        outcome->jail_kind = run->ground->kind;
+        outcome->jail_uid = run->ground->uid;
+    }
     if (view)
         run->view = *view;
     run_init(run);

@@ -46,10 +46,27 @@ struct supervise_view {
     } output;
 };
 
+/* Where a run takes place. */
+struct supervise_room {
+    const struct run_dir *run_dir;    /* its lock is shared with each child; NULL in unit tests */
+    const struct jail_ground *ground; /* NULL in unit tests: children without a jail */
+    int output_fd;
+};
+
+/* A child on its way into its jail; run_jail.h. */
+struct run_jail {
+    struct supervision *run;
+    struct child *child;
+    struct outcome_jail *outcome;
+    unsigned int threads; /* that it has, once it is sealed */
+    struct loop_source source;
+};
+
 struct supervision {
     const struct plan *plan;
     struct disks *disks;
-    const struct run_dir *run_dir; /* its lock is shared with each child; NULL in unit tests */
+    const struct run_dir *run_dir;    /* its lock is shared with each child; NULL in unit tests */
+    const struct jail_ground *ground; /* NULL in unit tests: children without a jail */
     int output_fd;
     struct supervise_view view;
     struct outcome *outcome;
@@ -62,6 +79,7 @@ struct supervision {
     uint64_t cpu_end_ns;                     /* of the monitor's CPU clock */
     uint64_t scribe_cpu_ns;                  /* the scribe's CPU clock at the last look */
     struct child monitor, scribe, extractor;
+    struct run_jail monitor_jail, scribe_jail, extractor_jail, salvager_jail;
     struct child salvager; /* the monitor of the second machine */
     struct disks salvage_disks;
     struct loop_source salvager_ipc, salvager_end;
@@ -90,8 +108,7 @@ void supervise_block_signals(void);
  * and mean: end the run.
  */
 void supervise(struct supervision *run, const struct plan *plan, struct disks *disks,
-    const struct run_dir *run_dir, int output_fd, struct outcome *outcome,
-    const struct supervise_view *view);
+    const struct supervise_room *room, struct outcome *outcome, const struct supervise_view *view);
 
 /*
  * Hand what live output is left to readers that are slow. Ends when all is read, when nothing was

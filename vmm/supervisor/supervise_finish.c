@@ -9,10 +9,14 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "supervisor/child_jail.h"
+#include "supervisor/jail_limits.h"
 #include "supervisor/artifacts.h"
 #include "supervisor/export_disk.h"
 #include "supervisor/manifest.h"
 #include "supervisor/output_dir.h"
+#include "supervisor/own_tree.h"
+#include "supervisor/run_jail.h"
 #include "supervisor/supervise_internal.h"
 
 /* ---- scribe ---------------------------------------------------------------------------------- */
@@ -105,6 +109,7 @@ void run_scribe_ended(void *context, uint32_t events)
     run_scribe_ready(run, events);
     loop_remove(&run->loop, &run->scribe_ipc);
     loop_remove(&run->loop, &run->scribe_end);
+    loop_remove(&run->loop, &run->scribe_jail.source);
     child_reap(&run->scribe);
     if (!scribe_told_all(run) && run->outcome->cause == CAUSE_NONE &&
         run->outcome->host_text[0] == '\0')
@@ -169,6 +174,12 @@ static void finish_artifacts(struct supervision *run)
     struct err err = ERR_INIT;
     bool good = outcome->has_extracted;
 
+    if (good && run->ground && run->ground->kind == JAIL_ROOT &&
+        own_tree(run->artifacts_fd, run->ground->uid, geteuid(), getegid(), &err) < 0) {
+        good = outcome->has_extracted = false; /* the extractor did what it must not */
+        text_copy(outcome->extractor_end, sizeof(outcome->extractor_end), err.text);
+        err = (struct err)ERR_INIT;
+    }
     if (good) {
         artifacts_judge(run->plan->config, outcome);
         good = outcome->extracted.status <= EXTRACT_PARTIAL;
@@ -277,6 +288,7 @@ static void extractor_ended(void *context, uint32_t events)
         continue;
     loop_remove(&run->loop, &run->extractor_ipc);
     loop_remove(&run->loop, &run->extractor_end);
+    loop_remove(&run->loop, &run->extractor_jail.source);
     child_reap(&run->extractor);
     if (outcome->extractor_end[0] == '\0')
         child_end_text(&run->extractor, outcome->extractor_end, sizeof(outcome->extractor_end));
@@ -301,14 +313,23 @@ static int spawn_extractor(struct supervision *run, struct err *err)
         .bundle = config->artifacts_bundle};
     struct disks *disks = run->outcome->salvage.exported ? &run->salvage_disks : run->disks;
     struct child_fd fds[] = {{-1, EXTRACTOR_FD_DISK}, {-1, EXTRACTOR_FD_OUT}};
+    struct jail_order order = {0};
 
     if (export_disk_seal(disks, err) < 0)
         return -1;
     run->artifacts_fd = output_begin_artifacts(run->output_fd, run->plan->run_id, err);
     fds[0].fd = disks->export_readonly;
     fds[1].fd = run->artifacts_fd;
+    if (run->artifacts_fd >= 0 && run->ground && run->ground->kind == JAIL_ROOT &&
+        fchown(run->artifacts_fd, run->ground->uid, run->ground->gid) < 0)
+        return err_sys(err, "cannot give the directory for artifacts to the extractor");
     if (run->artifacts_fd < 0 ||
-        run_spawn(run, &run->extractor, "vmrun-extractor", fds, 2, err) < 0 ||
+        run_spawn(run, &run->extractor, "vmrun-extractor", fds, 2, err) < 0)
+        return -1;
+    jail_limits_extractor(&order, config);
+    if (run_jail_order(run, &run->extractor, &order, err) < 0 ||
+        child_confined(&run->extractor, run->ground, err) < 0 ||
+        run_jail_watch(run, &run->extractor, &run->extractor_jail, 1, err) < 0 ||
         run_setup_sent(ipc_send_extract(run->extractor.ipc, &setup, err), err) < 0)
         return -1;
     run->extractor_ipc.ready = extractor_ready;

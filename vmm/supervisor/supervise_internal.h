@@ -3,7 +3,11 @@
 #ifndef VMM_SUPERVISOR_SUPERVISE_INTERNAL_H
 #define VMM_SUPERVISOR_SUPERVISE_INTERNAL_H
 
+#include "base/num.h"
 #include "supervisor/supervise.h"
+
+/* Bytes of the console that are kept; it is for debugging. */
+#define CONSOLE_CAP_BYTES (4 * MIB)
 
 /* How many records of one child are taken before deadlines and other children get their turn. */
 enum { RUN_RECORDS_MAX = 64 };

@@ -18,8 +18,10 @@
 #include "base/fd.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "supervisor/child_jail.h"
+#include "supervisor/jail_limits.h"
 #include "supervisor/job_pack.h"
-#include "supervisor/monitor_limits.h"
+#include "supervisor/run_jail.h"
 #include "supervisor/supervise_internal.h"
 
 /* Enough for a kernel, the agent and the metadata of a file system, which is read once. */
@@ -145,6 +147,7 @@ static void salvager_ended(void *context, uint32_t events)
         continue;
     loop_remove(&run->loop, &run->salvager_ipc);
     loop_remove(&run->loop, &run->salvager_end);
+    loop_remove(&run->loop, &run->salvager_jail.source);
     child_reap(&run->salvager);
     if (!salvage->exported && salvage->text[0] == '\0')
         child_end_text(&run->salvager, salvage->text, sizeof(salvage->text));
@@ -193,17 +196,23 @@ static struct ipc_machine salvage_setup(const struct supervision *run)
     return setup;
 }
 
-static int salvage_limit(struct supervision *run, const struct ipc_machine *setup, struct err *err)
+/* Into its jail, as the first one. */
+static int salvage_confine(
+    struct supervision *run, const struct ipc_machine *setup, struct err *err)
 {
     struct config less = *run->plan->config; /* only numbers are looked at */
+    struct jail_order order = {0};
     struct stat status;
 
     less.vcpus = setup->cpu_count;
     less.memory_bytes = setup->memory_bytes;
     if (fstat(run->salvage_disks.export_disk, &status) < 0)
         return err_sys(err, "cannot look at a disk");
-    return monitor_limits_set(
-        run->salvager.pid, &less, (uint64_t)status.st_size, 2 * run_salvage_ns(&less), err);
+    jail_limits_monitor(&order, &less, (uint64_t)status.st_size, 2 * run_salvage_ns(&less));
+    if (run_jail_order(run, &run->salvager, &order, err) < 0 ||
+        child_confined(&run->salvager, run->ground, err) < 0)
+        return -1;
+    return run_jail_watch(run, &run->salvager, &run->salvager_jail, setup->cpu_count + 1, err);
 }
 
 static int salvage_spawn(struct supervision *run, struct err *err)
@@ -233,7 +242,7 @@ int run_salvage_start(struct supervision *run, struct err *err)
 
     run_say(run, "the guest was lost; a second one looks for what it left");
     if (disks_make_salvage(&run->salvage_disks, run->disks, run->plan, err) < 0 ||
-        salvage_spawn(run, err) < 0 || salvage_limit(run, &setup, err) < 0 ||
+        salvage_spawn(run, err) < 0 || salvage_confine(run, &setup, err) < 0 ||
         ipc_send_machine(run->salvager.ipc, &setup, err) < 0)
         return -1;
     run->salvager_ipc.ready = salvager_ready;

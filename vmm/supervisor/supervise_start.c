@@ -9,13 +9,12 @@
 #include "base/fd.h"
 #include "base/num.h"
 #include "supervisor/job_pack.h"
-#include "supervisor/monitor_limits.h"
+#include "supervisor/child_jail.h"
+#include "supervisor/jail_limits.h"
 #include "supervisor/output_dir.h"
+#include "supervisor/run_jail.h"
 #include "supervisor/story.h"
 #include "supervisor/supervise_internal.h"
-
-/* Bytes of the console that are kept; it is for debugging. */
-#define CONSOLE_CAP_BYTES (4 * MIB)
 
 /* What a marker of the scribe and escaping may add to a live stream beyond its cap. */
 #define LIVE_HEADROOM_BYTES (64 * KIB)
@@ -112,7 +111,7 @@ int run_spawn(const struct supervision *run, struct child *child, const char *na
             return -1;
         all[fd_count++] = (struct child_fd){share, CHILD_FD_LOCK};
     }
-    return child_spawn(child, run->plan->programs_fd, name, all, fd_count, err);
+    return child_spawn(child, run->ground, run->plan->programs_fd, name, all, fd_count, err);
 }
 
 int run_setup_sent(int failed, struct err *err)
@@ -132,10 +131,7 @@ static uint32_t live_form(const struct supervision *run, int fd)
 
 static int start_scribe(struct supervision *run, const struct plumbing *plumbing, struct err *err)
 {
-    const struct config *config = run->plan->config;
-    struct ipc_scribe setup = {
-        .cap_bytes = {config->stdout_bytes, config->stderr_bytes, CONSOLE_CAP_BYTES},
-        .live_form = {live_form(run, STDOUT_FILENO), live_form(run, STDERR_FILENO)}};
+    struct jail_order order = {0};
     struct child_fd fds[3 * STREAM_COUNT];
     size_t count = 0;
 
@@ -146,7 +142,8 @@ static int start_scribe(struct supervision *run, const struct plumbing *plumbing
     }
     if (run_spawn(run, &run->scribe, "vmrun-scribe", fds, count, err) < 0)
         return -1;
-    return run_setup_sent(ipc_send_scribe(run->scribe.ipc, &setup, err), err);
+    jail_limits_scribe(&order, run->plan->config, CONSOLE_CAP_BYTES);
+    return run_jail_order(run, &run->scribe, &order, err);
 }
 
 struct ipc_machine run_machine_setup(const struct supervision *run)
@@ -185,7 +182,7 @@ static uint64_t largest_disk(const struct disks *disks)
 static int start_monitor(struct supervision *run, const struct plumbing *plumbing, struct err *err)
 {
     const struct plan *plan = run->plan;
-    struct ipc_machine setup = run_machine_setup(run);
+    struct jail_order order = {0};
     struct child_fd fds[] = {
         {plan->kvm_fd, MONITOR_FD_KVM},
         {plan->kernel_fd, MONITOR_FD_KERNEL},
@@ -204,12 +201,27 @@ static int start_monitor(struct supervision *run, const struct plumbing *plumbin
 
     if (run_spawn(run, &run->monitor, "vmrun-monitor", fds, count, err) < 0)
         return -1;
-    if (monitor_limits_set(run->monitor.pid, plan->config, largest_disk(run->disks),
-            run_host_cpu_ns(plan->config), err) < 0)
+    jail_limits_monitor(
+        &order, plan->config, largest_disk(run->disks), run_host_cpu_ns(plan->config));
+    return run_jail_order(run, &run->monitor, &order, err);
+}
+
+/* Both are in their jails before they learn what they are there for. */
+static int send_setups(struct supervision *run, struct err *err)
+{
+    const struct config *config = run->plan->config;
+    struct ipc_machine machine = run_machine_setup(run);
+    struct ipc_scribe scribe = {
+        .cap_bytes = {config->stdout_bytes, config->stderr_bytes, CONSOLE_CAP_BYTES},
+        .live_form = {live_form(run, STDOUT_FILENO), live_form(run, STDERR_FILENO)}};
+
+    if (child_confined(&run->monitor, run->ground, err) < 0)
         return -1;
-    run->outcome->monitor_limited = true;
     run_mark(run, MOMENT_SPAWN); /* before the setup: the monitor's own times must not be earlier */
-    return run_setup_sent(ipc_send_machine(run->monitor.ipc, &setup, err), err);
+    if (run_setup_sent(ipc_send_machine(run->monitor.ipc, &machine, err), err) < 0 ||
+        child_confined(&run->scribe, run->ground, err) < 0)
+        return -1;
+    return run_setup_sent(ipc_send_scribe(run->scribe.ipc, &scribe, err), err);
 }
 
 /* Everything in one place: both streams, on stdout, as the lines of events.h. */
@@ -287,6 +299,10 @@ static int start_stdin(struct supervision *run, struct plumbing *plumbing, struc
 
 static int listen_to_children(struct supervision *run, struct err *err)
 {
+    if (run_jail_watch(run, &run->scribe, &run->scribe_jail, 1, err) < 0 ||
+        run_jail_watch(run, &run->monitor, &run->monitor_jail,
+            (unsigned int)run->plan->config->vcpus + 1, err) < 0)
+        return -1;
     if (loop_add(&run->loop, &run->scribe_ipc, run->scribe.ipc, EPOLLIN, err) < 0 ||
         loop_add(&run->loop, &run->scribe_end, run->scribe.pid_fd, EPOLLIN, err) < 0 ||
         loop_add(&run->loop, &run->monitor_ipc, run->monitor.ipc, EPOLLIN, err) < 0)
@@ -305,6 +321,8 @@ int run_start(struct supervision *run, struct err *err)
         failed = start_scribe(run, &plumbing, err);
     if (failed == 0)
         failed = start_monitor(run, &plumbing, err);
+    if (failed == 0)
+        failed = send_setups(run, err);
     if (failed == 0)
         failed = listen_to_children(run, err);
     if (failed == 0)

@@ -10,8 +10,10 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "jail/cgroup.h"
 #include "supervisor/artifact_json.h"
 #include "supervisor/diagnose.h"
+#include "supervisor/jail_limits.h"
 #include "supervisor/json_memory.h"
 #include "supervisor/output_dir.h"
 #include "supervisor/result.h"
@@ -32,6 +34,8 @@ struct task {
     struct config config;
     struct plan plan;
     struct disks disks;
+    struct jail_ground ground;
+    struct jail_cgroup cgroup;
     struct outcome outcome;
     struct supervision run;
 };
@@ -205,10 +209,12 @@ static int task_supervise(
     struct err err = ERR_INIT;
     struct verdict verdict;
     struct supervise_view view = task_view(task->options, task->narrate);
+    const struct supervise_room room = {
+        .run_dir = run_dir, .ground = &task->ground, .output_fd = output_fd};
     bool written = false;
     int code;
 
-    supervise(&task->run, &task->plan, &task->disks, run_dir, output_fd, &task->outcome, &view);
+    supervise(&task->run, &task->plan, &task->disks, &room, &task->outcome, &view);
     verdict = verdict_make(&task->config, &task->outcome);
     text = result_text(&task->plan, &task->outcome, &verdict);
     if (!text) {
@@ -261,6 +267,30 @@ static int task_show(const struct task *task, struct err *err)
     return err_is_set(err) ? -1 : 0;
 }
 
+/* What the jails are built on; nothing has been created when there is no such ground. */
+static int task_make_ground(struct task *task, struct err *err)
+{
+    const struct config *config = &task->config;
+    const struct jail_ground_wish wish = {.allow_weaker = config->allow_weaker_jail,
+        .debug = config->jail_debug,
+        .first_uid = config->first_uid,
+        .count = config->uid_count};
+    const struct jail_cgroup_limits limits = jail_limits_cgroup(config);
+    struct err no_cgroup = ERR_INIT;
+
+    if (jail_ground_make(&task->ground, &wish, err) < 0)
+        return -1;
+    jail_cgroup_make(&task->cgroup, task->plan.run_id, &limits, &no_cgroup);
+    task->ground.cgroup_fd = task->cgroup.fd;
+    task->ground.cgroup_name = task->cgroup.name;
+    if (task->cgroup.fd < 0 && task->options->verbose)
+        task_narrate(task, "no cgroup for the run: %s", no_cgroup.text);
+    if (task->ground.kind == JAIL_WEAK)
+        task_narrate(task, "the jails are weaker: there are no namespaces here, and "
+                           "[machine] allow_weaker_jail = yes");
+    return 0;
+}
+
 /* What is created now is there for others to see, and is gone or complete when this is over. */
 static int task_run_in_directory(struct task *task, struct err *err)
 {
@@ -269,6 +299,8 @@ static int task_run_in_directory(struct task *task, struct err *err)
     AUTO_FD int result_fd = -1;
     int code = task_exit_code(task->options, false);
 
+    if (task_make_ground(task, err) < 0)
+        return code;
     supervise_block_signals();
     if (run_dir_create(&run_dir, task->plan.run_id, err) == 0) {
         output_fd = output_create(task->plan.output, err);
@@ -316,7 +348,9 @@ int task_run(const struct options *options, uint64_t began_ns, struct text_list 
         .errors = errors,
         .print = print,
         .narrate = options->quiet ? narrate_nothing : print,
-        .disks = DISKS_INIT};
+        .disks = DISKS_INIT,
+        .ground = JAIL_GROUND_INIT,
+        .cgroup = JAIL_CGROUP_INIT};
     task->outcome.moments_ns[MOMENT_BEGIN] = began_ns;
     task->outcome.began_real_ns = clock_real_ns();
     if (config_load(&task->config, options->config, &options->sets, errors) == 0)
@@ -324,6 +358,8 @@ int task_run(const struct options *options, uint64_t began_ns, struct text_list 
     else
         code = task_exit_code(options, !errors->failed);
     outcome_free(&task->outcome);
+    jail_cgroup_free(&task->cgroup);
+    jail_ground_free(&task->ground);
     config_free(&task->config);
     return code;
 }

@@ -85,7 +85,7 @@ static void every_key_can_be_set(void **state)
                 "root = overlay\n"
                 "[machine]\nvcpus = 16\nmemory = 64M\nkernel = k\ninitramfs = r\n"
                 "hardware = mptable\ncpu_mask = xsave, avx\nhugepages = no\nworkdir = w\n"
-                "workdir_tmpfs = yes\n"
+                "workdir_tmpfs = yes\nallow_weaker_jail = yes\njail_uids = 5-9\njail_debug = yes\n"
                 "[limits]\nwall = 1h\nboot = 100ms\nmemory = 16M\nprocesses = 1\nopen_files = 16\n"
                 "disk = 16M\nstdout = 1B\nstderr = 2K\n"
                 "[input]\na/b = src\n/task/c = /abs\n"
@@ -100,6 +100,8 @@ static void every_key_can_be_set(void **state)
     assert_string_equal(config.stdin_path, "in.txt");
     assert_string_equal(config.env.items[1], "B_2=");
     assert_true(config.image_has_sha256 && config.image_sha256[1] == 0x11);
+    assert_true(config.allow_weaker_jail && config.jail_debug);
+    assert_true(config.first_uid == 5 && config.uid_count == 5);
     assert_int_equal(config.cpu_mask_count, 2);
     assert_true(config.cpu_mask[1].leaf == 1 && config.cpu_mask[1].reg == 2 &&
                 config.cpu_mask[1].bit == 28);
@@ -132,6 +134,17 @@ static void wrong_values_name_line_key_value_and_remedy(void **state)
         "dir/task.ini:6: [machine] memory: \"65M\": it must be a multiple of 2M");
     assert_problem(GOOD "[machine]\nvcpus = 17\n",
         "dir/task.ini:6: [machine] vcpus: \"17\": it must be between 1 and 16");
+    assert_problem(GOOD "[machine]\njail_uids = 0-9\n",
+        "dir/task.ini:6: [machine] jail_uids: \"0-9\": it must be FIRST-LAST, two numbers from 1 "
+        "to "
+        "4294967294");
+    assert_problem(GOOD "[machine]\njail_uids = 9-8\n",
+        "dir/task.ini:6: [machine] jail_uids: \"9-8\": it must be FIRST-LAST, two numbers from 1 "
+        "to "
+        "4294967294");
+    assert_problem(GOOD "[machine]\njail_uids = 1-4294967295\n",
+        "dir/task.ini:6: [machine] jail_uids: \"1-4294967295\": it must be FIRST-LAST, two numbers "
+        "from 1 to 4294967294");
     assert_problem(GOOD "[machine]\nhugepages = on\n",
         "dir/task.ini:6: [machine] hugepages: \"on\": it must be auto, yes or no");
     assert_problem(GOOD "[output]\ndir =\n",

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "jail/proof.h"
 #include "base/text.h"
 #include "supervisor/result.h"
 #include "tests/unit/unit.h"
@@ -101,6 +102,7 @@ static void fields_are_null_when_nothing_happened(void **state)
     assert_string_equal(json_string_value(at("artifacts.status")), "none");
     assert_true(json_is_object(at("guest_claims")) && json_is_object(at("limits")));
     assert_int_equal(json_array_size(at("controls_active.claimed_by_guest")), 0);
+    assert_true(json_is_null(at("controls_active.jail")));
     assert_null(json_object_get(at("streams"), "console"));
 }
 
@@ -215,6 +217,10 @@ static void everything_at_once(void **state)
     outcome.hello = (struct wire_hello){.cpu_count = 1, .memory_bytes = 1, .release = "6.1\xff"};
     outcome.started.controls = UINT64_MAX;
     outcome.monitor_own_rss_bytes = 1;
+    outcome.jail_kind = JAIL_WEAK;
+    outcome.jail_uid = 1000;
+    outcome.jails[OUTCOME_JAIL_MONITOR] =
+        (struct outcome_jail){.proven = true, .controls = JAIL_CONTROL_SECCOMP | JAIL_CONTROL_FDS};
     for (int i = 0; i < MOMENT_COUNT; i++)
         outcome.moments_ns[i] = (uint64_t)(i + 1) * NS_PER_MS;
     for (int i = 0; i < STREAM_COUNT; i++)
@@ -238,6 +244,12 @@ static void everything_at_once(void **state)
     assert_string_equal(json_string_value(at("artifacts.skipped.1.reason_base64")), "G1s=");
     assert_int_equal(json_array_size(at("controls_active.claimed_by_guest")), 10);
     assert_true(json_real_value(at("time.total_ms")) > 7.9);
+    assert_string_equal(json_string_value(at("controls_active.jail.ground")), "weaker");
+    assert_true(json_is_true(at("controls_active.jail.uid_is_shared")));
+    assert_string_equal(json_string_value(at("controls_active.jail.monitor.0")), "exact_fds");
+    assert_string_equal(json_string_value(at("controls_active.jail.monitor.1")), "seccomp");
+    assert_true(json_is_null(at("controls_active.jail.scribe")));
+    assert_int_equal(json_array_size(at("controls_active.jail.given_up")), 8);
     plan.console = false;
 }
 

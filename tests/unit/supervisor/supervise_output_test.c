@@ -85,7 +85,7 @@ static void run_events(const char *lines, int out)
     config.stdin_kind = STDIN_FILE;
     assert_int_equal(dup2(out, STDOUT_FILENO), STDOUT_FILENO);
     assert_int_equal(fd_write_all(plan.kernel_fd, "cat", 3), 0);
-    supervise(&run, &plan, &disks, NULL, output_fd, &outcome, &view);
+    supervise(&run, &plan, &disks, &room, &outcome, &view);
     verdict = verdict_make(&config, &outcome);
     story_done(&run, &verdict, verdict.code);
     assert_int_equal(dup2(saved, STDOUT_FILENO), STDOUT_FILENO);
@@ -237,7 +237,7 @@ static void output_can_be_left_to_the_files(void **state)
     (void)state;
     assert_int_equal(dup2(out, STDOUT_FILENO), STDOUT_FILENO);
     assert_int_equal(fd_write_all(plan.kernel_fd, "ok", 2), 0);
-    supervise(&run, &plan, &disks, NULL, output_fd, &outcome, &view);
+    supervise(&run, &plan, &disks, &room, &outcome, &view);
     assert_int_equal(dup2(saved, STDOUT_FILENO), STDOUT_FILENO);
     close(saved);
     verdict = verdict_make(&config, &outcome);

@@ -14,7 +14,6 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "supervisor/image_verify.h"
-#include "supervisor/monitor_limits.h"
 #include "supervisor/output_dir.h"
 
 char root[64];
@@ -25,6 +24,7 @@ struct outcome outcome;
 struct supervision run;
 struct verdict verdict;
 int output_fd = -1;
+struct supervise_room room;
 static char any_text[] = "x";
 
 /* disks.c stays out: what it makes are files without a name. */
@@ -34,14 +34,6 @@ int disk_create(const struct plan *unused, struct err *err)
 
     (void)unused;
     return fd < 0 ? err_sys(err, "memfd_create") : fd;
-}
-
-/* monitor_limits.c too: a sanitizer takes more address space than a monitor may have. */
-int monitor_limits_set(
-    pid_t pid, const struct config *unused, uint64_t disk_bytes, uint64_t cpu_ns, struct err *err)
-{
-    (void)unused;
-    return pid > 0 && disk_bytes == 4096 && cpu_ns > 0 ? 0 : err_set(err, "bad limits");
 }
 
 /* image_verify.c as well, and with it the user's cache. */
@@ -136,6 +128,7 @@ int set_up(void **state)
     make_programs();
     out = text_format("%s/out", root);
     output_fd = output_create(out, &err);
+    room.output_fd = output_fd;
     plan.config = &config;
     plan.disk_dir_fd = output_fd;
     plan.kvm_fd = open("/dev/null", O_RDWR);
@@ -178,7 +171,7 @@ int tear_down(void **state)
 void supervise_script(const char *script)
 {
     assert_int_equal(fd_write_all(plan.kernel_fd, script, strlen(script)), 0);
-    supervise(&run, &plan, &disks, NULL, output_fd, &outcome, NULL);
+    supervise(&run, &plan, &disks, &room, &outcome, NULL);
     verdict = verdict_make(&config, &outcome);
 }
 

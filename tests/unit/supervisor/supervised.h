@@ -21,6 +21,7 @@ extern struct outcome outcome;
 extern struct supervision run;
 extern struct verdict verdict;
 extern int output_fd;
+extern struct supervise_room room; /* without a run directory, and without jails */
 extern bool image_lasts;       /* its digest may be remembered */
 extern int salvage_disks_made; /* how often disks for a second machine were wanted */
 

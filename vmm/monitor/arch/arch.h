@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "ipc/ipc.h"
+#include "jail/powers.h"
 #include "monitor/console.h"
 #include "monitor/guest_mem.h"
 
@@ -77,6 +78,8 @@ bool arch_vcpu_exit(struct kvm_run *run, struct console *console);
 
 /* Registers for the diagnosis of a guest that died; zero when KVM gives none. */
 void arch_vcpu_registers(int vcpu_fd, struct ipc_ended *ended);
+/* What that takes of the jail of the event loop. */
+extern const struct powers_call arch_register_calls[];
 
 /*
  * The probe of vmrun doctor: a guest of two instructions in kernel mode, 64 bits: count, jump back.

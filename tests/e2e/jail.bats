@@ -1,0 +1,127 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The jails of real runs: what the result says of them, and what happens where there can be none.
+# tests/jail/ tries them from inside.
+
+load e2e.bash
+
+# What each process must have, and one thing more.
+due='["cgroup_namespace","empty_root","exact_fds","ipc_namespace","mount_namespace","net_namespace",
+"no_capabilities","no_new_privs","pid_namespace","rlimits","seccomp","uts_namespace"]'
+
+@test "every process is in its jail, and the result says with what" {
+    local extra
+    task 'sh -c "echo x >f"' '[artifacts]' 'collect = f'
+    run_task
+    expect ok 0
+    if ((EUID == 0)); then
+        [[ $(result .controls_active.jail.ground) == root ]]
+        [[ $(result .controls_active.jail.uid_is_shared) == false ]]
+        [[ $(result .controls_active.jail.uid) -ge 1900000000 ]]
+        extra=own_uid
+    else
+        [[ $(result .controls_active.jail.ground) == user_namespace ]]
+        [[ $(result .controls_active.jail.uid_is_shared) == true ]]
+        [[ $(result .controls_active.jail.uid) == "$EUID" ]]
+        extra=user_namespace
+    fi
+    for process in monitor scribe extractor; do
+        [[ $(result "(.controls_active.jail.$process | sort) == ($due + [\"$extra\"] | sort)") == true ]]
+    done
+    [[ $(result '.controls_active.jail.given_up | length') == 0 ]]
+    [[ $(stat -c %u "$T/out/artifacts" "$T/out/artifacts/f" | sort -u) == "$EUID" ]]
+}
+
+@test "while a task runs, its processes are what the result will say" {
+    local name pid thread
+    task 'sleep 60' '[limits]' 'wall = 60s'
+    "$VMRUN" --config "$T/task.ini" --set limits.boot=60s >"$T/stdout" 2>"$T/stderr" &
+    local vmrun=$!
+    for _ in {1..600}; do
+        [[ $(grep -h Seccomp: /proc/$(pgrep -P "$vmrun" vmrun-monitor)/task/*/status 2>/dev/null |
+            grep -c 2) == 2 ]] && break
+        sleep 0.1
+    done
+    for name in vmrun-monitor vmrun-scribe; do
+        pid=$(pgrep -P "$vmrun" -x "$name")
+        for thread in /proc/"$pid"/task/*; do
+            grep -qE '^Seccomp:\s2$' "$thread/status"
+            grep -qE '^NoNewPrivs:\s1$' "$thread/status"
+            grep -qE '^CapBnd:\s0+$' "$thread/status"
+        done
+        [[ $(awk '/^NSpid/ {print $NF}' "/proc/$pid/status") == 1 ]]
+    done
+    [[ $(ls /proc/"$(pgrep -P "$vmrun" -x vmrun-monitor)"/task | wc -l) == 2 ]]
+    kill -TERM "$vmrun"
+    wait "$vmrun" || [[ $? == 143 ]]
+}
+
+# as_user CMD...: as uid 1000 in the group of /dev/kvm.
+as_user() {
+    setpriv --reuid 1000 --regid 1000 --groups "$(stat -c %g /dev/kvm)" "$@"
+}
+
+@test "without namespaces a run is refused, with the remedy, unless weaker jails are asked for" {
+    local status=0
+    ((EUID == 0)) || skip "only root can forbid namespaces"
+    task 'echo hi'
+    chmod 755 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR"/test "$T"
+    chown -R 1000 "$T"
+    echo 0 >/proc/sys/user/max_user_namespaces
+    as_user "$VMRUN" --config "$T/task.ini" >"$T/stdout" 2>"$T/stderr" || status=$?
+    [[ $status == 125 ]]
+    grep -q 'user.max_user_namespaces' "$T/stderr"
+    grep -q 'allow_weaker_jail' "$T/stderr"
+    status=0
+    as_user "$VMRUN" --config "$T/task.ini" --output "$T/weak" --set limits.boot=60s --set machine.allow_weaker_jail=yes \
+        >"$T/stdout" 2>"$T/stderr" || status=$?
+    echo 10000 >/proc/sys/user/max_user_namespaces
+    cat "$T/stderr"
+    [[ $status == 0 && $(cat "$T/stdout") == hi ]]
+    grep -q 'jails are weaker' "$T/stderr"
+    keep_result "$T/weak"
+    [[ $(jq -r .controls_active.jail.ground "$T/weak/result.json") == weaker ]]
+    [[ $(jq -r '.controls_active.jail.given_up | index("pid_namespace")' "$T/weak/result.json") != null ]]
+    [[ $(jq -r '.controls_active.jail.monitor | index("seccomp")' "$T/weak/result.json") != null ]]
+}
+
+@test "root: each run at once has a user ID of its own, and the range has an end" {
+    ((EUID == 0)) || skip "only root has user IDs to give"
+    task 'sleep 20'
+    "$VMRUN" --config "$T/task.ini" --set machine.jail_uids=1900000005-1900000005 -q &
+    local first=$! status=0
+    for _ in {1..600}; do
+        pgrep -P "$first" -x vmrun-monitor >/dev/null && break
+        sleep 0.1
+    done
+    "$VMRUN" --config "$T/task.ini" --output "$T/second" \
+        --set machine.jail_uids=1900000005-1900000005 2>"$T/stderr" || status=$?
+    [[ $status == 125 && ! -e $T/second ]]
+    grep -q 'jail_uids' "$T/stderr"
+    [[ $(awk '/^Uid/ {print $2}' "/proc/$(pgrep -P "$first" -x vmrun-scribe)/status") == 1900000005 ]]
+    kill -TERM "$first"
+    wait "$first" || true
+}
+
+@test "alone in a delegated cgroup, the children get one with limits, and it goes with the run" {
+    local base=/sys/fs/cgroup/jail-test
+    ((EUID == 0)) && grep -qs memory /sys/fs/cgroup/cgroup.subtree_control || skip "no cgroup v2 to delegate"
+    task 'sleep 3'
+    mkdir "$base"
+    sh -c 'echo $$ >"$1/cgroup.procs" && exec "$2" --config "$3" --set limits.boot=60s' sh \
+        "$base" "$VMRUN" "$T/task.ini" >"$T/stdout" 2>"$T/stderr" &
+    local vmrun=$!
+    for _ in {1..600}; do
+        limits=$(find "$base" -path '*/vmrun-*' ! -path '*.self*' -name pids.max -exec cat {} + 2>/dev/null)
+        [[ $limits =~ ^[0-9]+$ ]] && break
+        sleep 0.1
+    done
+    echo "limits: $limits"
+    wait "$vmrun"
+    keep_result "$T/out"
+    [[ $limits == 11 ]]
+    [[ $(result '.controls_active.jail.monitor | index("cgroup")') != null ]]
+    [[ $(result '.controls_active.jail.scribe | index("cgroup")') != null ]]
+    [[ -z $(find "$base" -mindepth 1 -type d) ]]
+    rmdir "$base"
+}
