@@ -143,7 +143,7 @@ END
 
 @test "a guest that takes no job, or is silent after it, is ended" {
     [[ ${VMRUN_LONG:-} ]] || skip "takes two minutes: tests/check --long"
-    lies <<'END'
+    lies --set limits.boot=20s <<'END'
 no-buffer|guest_failed|125|did not start the task in time
 silent-working|guest_failed|125|did not start the task in time
 silent-exited|guest_failed|125|did not finish in time
