@@ -164,7 +164,7 @@ END
 
 @test "artifacts past their size are left out, with a reason, and the others come" {
     task "sh -c 'mkdir o; for i in 1 2 3 4 5; do head -c 1000000 /dev/zero | tr \"\\\\0\" \$i >o/\$i; done; echo small >o/z'" \
-        '[artifacts]' 'collect = o' 'max_total = 2500000'
+        '[artifacts]' 'collect = o' 'max_total = 2500K'
     run_task
     result '.artifacts, .limits_hit, .reason'
     [[ $(cat "$T/out/artifacts/o/z") == small ]]
