@@ -14,9 +14,11 @@ digest() {
     expect ok 0
     [[ $(result .digests.config) == "$(digest "$T/task.ini")" ]]
     [[ $(result .digests.kernel) == "$(digest build/kernel/vmlinux)" ]]
-    [[ $(result .digests.image) == null && $(result '.digests.changed | length') == 0 ]]
-    rm -r "$T/out"
     image=$(cut -c1-64 "$IMAGES/base.sha256")
+    # null where it could not be remembered: written by others, say.
+    [[ $(result .digests.image) == null || $(result .digests.image) == "$image" ]]
+    [[ $(result '.digests.changed | length') == 0 ]]
+    rm -r "$T/out"
     sed -i "/^\[image\]/a sha256 = $image" "$T/task.ini"
     run_task
     expect ok 0

@@ -30,7 +30,7 @@ salvaged() {
 }
 
 @test "a guest that hangs is ended by the host, and its files come" {
-    lose none hang '[limits]' 'wall = 8s'
+    lose none hang '[limits]' 'wall = 25s'
     expect limit 124
     [[ $(result .limit) == wall ]]
     salvaged

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The supervisor's side of an extractor (vmm/ipc/ipc.h), to feed the real one with any bytes."""
+"""The supervisor's side of an extractor (vmm/ipc/ipc.h, vmm/jail/order.h), to feed the real one with any
+bytes. Its jail is the weak one: no namespaces, but its limits and its list of system calls."""
 import os
+import resource
 import socket
 import struct
 
 IPC_EXTRACT, IPC_ENTRY, IPC_EXTRACTED = 30, 31, 32
+JAIL_WEAK, JAIL_CONFINED, JAIL_SEALED, JAIL_GATE = 1, 1, 2, 3
+JAIL_FD, JAIL_FD_PARENT = 25, 26
+LIMITS = ((resource.RLIMIT_AS, 1 << 30), (resource.RLIMIT_FSIZE, 1 << 40), (resource.RLIMIT_NOFILE, 64),
+          (resource.RLIMIT_CPU, 600))
 KINDS = {1: "file", 2: "dir", 3: "-"}
 
 
@@ -13,19 +19,35 @@ class Extraction:
 
     def __init__(self, program, disk, out, max_total, max_file, max_files, max_depth, types=0, bundle=False):
         self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.jail, their_jail = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         out_fd = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
+        parent = os.pidfd_open(os.getpid())
         self.pid = os.fork()
         if self.pid == 0:
-            for i, fd in enumerate((theirs.fileno(), disk, out_fd)):
+            places = (3, 4, 5, JAIL_FD, JAIL_FD_PARENT)
+            for i, fd in enumerate((theirs.fileno(), disk, out_fd, their_jail.fileno(), parent)):
                 os.dup2(fd, 60 + i)
-            for i in range(3):
-                os.dup2(60 + i, 3 + i)
-            os.closerange(6, 100)
+            for i, place in enumerate(places):
+                os.dup2(60 + i, place)
+            for fd in range(3, 100):
+                if fd not in places:
+                    os.closerange(fd, fd + 1)
             os.execv(program, [program])
         theirs.close()
+        their_jail.close()
         os.close(out_fd)
+        os.close(parent)
+        self.jail.send(struct.pack("<IIIBI", JAIL_WEAK, 0, 0, 0, len(LIMITS)) +
+                       b"".join(struct.pack("<IQ", *limit) for limit in LIMITS))
+        self.hear(JAIL_CONFINED)
         self.channel.send(struct.pack("<IQQQIIB", IPC_EXTRACT, max_total, max_file, max_files, max_depth, types,
                                       bundle))
+        self.hear(JAIL_SEALED)
+        self.jail.send(struct.pack("<BI", JAIL_GATE, 0))
+
+    def hear(self, word):
+        packet = self.jail.recv(1024)
+        assert packet[:1] == bytes([word]), f"the extractor says {packet} in its jail"
 
     def packet(self):
         """(kind, payload)"""
