@@ -30,7 +30,10 @@ salvaged() {
 }
 
 @test "a guest that hangs is ended by the host, and its files come" {
-    lose none hang '[limits]' 'wall = 25s'
+    # The kernel leaves the agent a share beside the saboteur's real-time loop, so that it may export
+    # by itself: then this tests nothing.
+    [[ ${VMRUN_LONG:-} ]] || skip "the hang does not hold on every machine"
+    lose none hang '[limits]' 'wall = 8s'
     expect limit 124
     [[ $(result .limit) == wall ]]
     salvaged
