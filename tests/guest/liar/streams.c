@@ -40,13 +40,13 @@ static void rw_after_shutdown(void)
     send_payload(WIRE_PORT_STDOUT, 8, 8);
 }
 
-/* 128 KiB were granted; without a buffer for its packets the host cannot grant more. */
+/* 512 KiB were granted; without a buffer for its packets the host cannot grant more. */
 static void credit_overrun(void)
 {
     vsock_up(4);
     vsock.buffers = 0;
     agent_dial_all();
-    for (unsigned i = 0; i < 2; i++)
+    for (unsigned i = 0; i < 8; i++)
         send_payload(WIRE_PORT_STDOUT, 64 * KIB, 64 * KIB);
     send_payload(WIRE_PORT_STDOUT, 1, 1);
 }
