@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# lab: --tb-size 64
 # The tables of the jails against what is there: tried from inside, and against what real runs use.
 
 setup() {
