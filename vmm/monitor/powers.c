@@ -5,6 +5,7 @@
  */
 #include "monitor/powers.h"
 
+#include <fcntl.h>
 #include <linux/kvm.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -20,13 +21,17 @@ static const struct powers_call loop_calls[] = {
     POWERS_CALL(write, "interrupts; the task's output to the scribe"),
     POWERS_CALL(preadv, "a disk"),
     POWERS_CALL(pwritev, "a disk"),
-    POWERS_CALL(fallocate, "a disk: discard and write zeroes"),
+    POWERS_CALL_IF(fallocate, "a disk: discard and write zeroes",
+        {POWERS_IS, 1, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE}),
     POWERS_CALL(sendmsg, "records to the supervisor"),
     POWERS_CALL(recvmsg, "cancel and halt from the supervisor"),
     POWERS_CALL(futex, "registers of devices are shared with the vCPU threads"),
     POWERS_CALL_IF(tgkill, "kick a vCPU out of KVM_RUN", {POWERS_IS, 2, SIGUSR1}),
     POWERS_CALL(getpid, "pthread_kill()"),
     POWERS_CALL(rt_sigprocmask, "pthread_kill()"),
+    POWERS_CALL(
+        clock_gettime, "the time where the vDSO cannot tell it (clocksource hpet, acpi_pm)"),
+    POWERS_CALL(restart_syscall, "a timed wait for a vCPU's end that a suspended host cut"),
     POWERS_CALL(exit_group, "the end"),
     POWERS_END,
 };

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * powers_test.c: what no run on this host may show: calls that are made on other hosts only, and
+ * calls that are made with other arguments. That nothing else passes is tested by tests/jail/run.
+ */
+#include "monitor/powers.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "jail/filter.h"
+#include "tests/unit/unit.h"
+
+/* One call behind the filter of a thread; false when it dies of it. */
+static bool passes(unsigned int thread, long number, const long args[4])
+{
+    struct sock_fprog program = {0};
+    struct err err = ERR_INIT;
+    int status = 0;
+    pid_t pid;
+
+    assert_int_equal(filter_make(monitor_powers.threads[thread], false, &program, &err), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || filter_load(&program) < 0)
+            _exit(1);
+        syscall(number, args[0], args[1], args[2], args[3]);
+        syscall(thread == MONITOR_THREAD_LOOP ? SYS_exit_group : SYS_exit, 0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    free(program.filter);
+    assert_true(status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS));
+    return status == 0;
+}
+
+/* Where the clock of the host is none that the vDSO can read, clock_gettime() is a system call. */
+static void every_thread_may_ask_for_the_time(void **state)
+{
+    static struct timespec now;
+    const long clocks[] = {CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const long args[4] = {clocks[i], (long)&now};
+
+        assert_true(passes(MONITOR_THREAD_LOOP, SYS_clock_gettime, args));
+        assert_true(passes(MONITOR_THREAD_VCPU, SYS_clock_gettime, args));
+    }
+}
+
+static void a_timed_wait_may_go_on(void **state)
+{
+    const long args[4] = {0};
+
+    (void)state;
+    assert_true(passes(MONITOR_THREAD_LOOP, SYS_restart_syscall, args));
+    assert_false(passes(MONITOR_THREAD_VCPU, SYS_restart_syscall, args)); /* it waits for no time */
+}
+
+static void a_disk_is_punched_and_nothing_else(void **state)
+{
+    const long modes[] = {0, FALLOC_FL_KEEP_SIZE, FALLOC_FL_COLLAPSE_RANGE,
+        FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE,
+        FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE | FALLOC_FL_COLLAPSE_RANGE};
+    const long punch[4] = {-1, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 512};
+
+    (void)state;
+    assert_true(passes(MONITOR_THREAD_LOOP, SYS_fallocate, punch));
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        const long args[4] = {-1, modes[i], 0, 512};
+
+        assert_false(passes(MONITOR_THREAD_LOOP, SYS_fallocate, args));
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_thread_may_ask_for_the_time),
+    cmocka_unit_test(a_timed_wait_may_go_on),
+    cmocka_unit_test(a_disk_is_punched_and_nothing_else),
+};
+
+UNIT_MAIN(tests)
