@@ -72,7 +72,9 @@ int fd_write_all(int fd, const void *buffer, size_t size)
 
         if (count < 0 && errno == EINTR)
             continue;
-        if (count < 0)
+        if (count == 0)
+            errno = EIO; /* a file system of a user's own may answer that, for ever */
+        if (count <= 0)
             return -1;
         done += (size_t)count;
     }
@@ -89,7 +91,9 @@ int fd_pwrite_all(int fd, const void *buffer, size_t size, uint64_t offset)
 
         if (count < 0 && errno == EINTR)
             continue;
-        if (count < 0)
+        if (count == 0)
+            errno = EIO; /* a file system of a user's own may answer that, for ever */
+        if (count <= 0)
             return -1;
         done += (size_t)count;
     }

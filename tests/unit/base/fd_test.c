@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* LINK: -Wl,--wrap=write -Wl,--wrap=pwrite */
 /* fd_test.c: descriptors are owned once; transfers are whole or say how far they came. */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +12,31 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "tests/unit/unit.h"
+
+/* A file system that takes nothing and calls that no error. */
+enum { TAKES_NOTHING_FD = 1000, PATIENCE = 3 };
+static int asked;
+
+ssize_t __real_write(int fd, const void *bytes, size_t size);
+ssize_t __wrap_write(int fd, const void *bytes, size_t size);
+ssize_t __real_pwrite(int fd, const void *bytes, size_t size, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t size, off_t offset);
+
+ssize_t __wrap_write(int fd, const void *bytes, size_t size)
+{
+    if (fd != TAKES_NOTHING_FD)
+        return __real_write(fd, bytes, size);
+    assert_true(asked++ < PATIENCE);
+    return 0;
+}
+
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t size, off_t offset)
+{
+    if (fd != TAKES_NOTHING_FD)
+        return __real_pwrite(fd, bytes, size, offset);
+    assert_true(asked++ < PATIENCE);
+    return 0;
+}
 
 static bool fd_is_open(int fd)
 {
@@ -118,6 +144,19 @@ static void failures_have_an_errno(void **state)
     assert_int_equal(err.errnum, EBADF);
 }
 
+static void a_write_of_nothing_is_a_failure(void **state)
+{
+    (void)state;
+    errno = 0;
+    assert_int_equal(fd_write_all(TAKES_NOTHING_FD, "x", 1), -1);
+    assert_int_equal(errno, EIO);
+    errno = 0;
+    assert_int_equal(fd_pwrite_all(TAKES_NOTHING_FD, "x", 1, 0), -1);
+    assert_int_equal(errno, EIO);
+    assert_int_equal(fd_write_all(TAKES_NOTHING_FD, "", 0), 0); /* nothing was to be written */
+    assert_int_equal(asked, 2);
+}
+
 /* A pipe gives at most its capacity at once, so both sides need several transfers. */
 static void short_transfers_are_continued(void **state)
 {
@@ -167,6 +206,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(memory_is_freed_or_taken),
     cmocka_unit_test(files_are_read_and_written_whole),
     cmocka_unit_test(failures_have_an_errno),
+    cmocka_unit_test(a_write_of_nothing_is_a_failure),
     cmocka_unit_test(short_transfers_are_continued),
     cmocka_unit_test(nonblocking_keeps_other_flags),
 };
