@@ -64,6 +64,14 @@ int err_wrap(struct err *err, const char *format, ...)
     return -1;
 }
 
+int err_remedy(struct err *err, const char *remedy)
+{
+    size_t used = strlen(err->text);
+
+    snprintf(err->text + used, sizeof(err->text) - used, "; %s", remedy);
+    return -1;
+}
+
 int err_exit_code(const struct err *err)
 {
     return err->errnum > 0 && err->errnum < 256 ? err->errnum : EXIT_FAILURE;

@@ -36,6 +36,9 @@ int err_sys(struct err *err, const char *format, ...) __attribute__((format(prin
 /* Put "WHAT: " in front of the message. Returns -1. */
 int err_wrap(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Put "; REMEDY" behind the message. errnum stays. Returns -1. */
+int err_remedy(struct err *err, const char *remedy);
+
 /*
  * What a child of the supervisor exits with when it failed and may not be able to say more: the
  * errno of the call that failed, else 1.

@@ -50,6 +50,13 @@ static const char *ground_remedy(enum jail_ground_kind kind)
     return "user namespaces are forbidden here: by a container's seccomp profile, or the kernel";
 }
 
+/* No namespaces (clone(2)), and not a full table of processes or a cgroup that takes none. */
+static bool ground_is_refused(enum jail_ground_kind kind, int errnum)
+{
+    return kind != JAIL_WEAK &&
+           (errnum == EPERM || errnum == EINVAL || errnum == ENOSPC || errnum == ENOSYS);
+}
+
 /* ---- children ---- */
 
 static uint64_t ground_flags(enum jail_ground_kind kind)
@@ -76,11 +83,12 @@ pid_t jail_ground_fork(const struct jail_ground *ground, int *pid_fd, struct err
         args.cgroup = (unsigned int)ground->cgroup_fd;
     }
     pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
-    if (pid < 0) {
-        err_sys(err, "cannot make namespaces (clone3)");
-        return err_set(err, "%s; %s", err->text, ground_remedy(ground->kind));
-    }
-    return pid;
+    if (pid >= 0)
+        return pid;
+    err_sys(err, "cannot start a process in its namespaces (clone3)");
+    if (ground_is_refused(ground->kind, err->errnum))
+        err_remedy(err, ground_remedy(ground->kind));
+    return -1;
 }
 
 static int write_small(const char *path, const char *text)
@@ -132,7 +140,7 @@ int jail_ground_try(enum jail_ground_kind kind, struct err *err)
         return -1;
     if (!err_is_set(err))
         err_set(err, "cannot use namespaces");
-    return err_set(err, "%s; %s", err->text, ground_remedy(kind));
+    return err_remedy(err, ground_remedy(kind));
 }
 
 /* Something says that it may not work; trying costs as much as a jail, so only then. */

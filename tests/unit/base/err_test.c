@@ -27,6 +27,9 @@ static void messages_are_set_and_wrapped(void **state)
     assert_int_equal(err.errnum, ENOSPC);
     err_wrap(&err, "outer");
     assert_int_equal(err.errnum, ENOSPC);
+    assert_int_equal(err_remedy(&err, "make room"), -1);
+    assert_string_equal(err.text, "outer: cannot write x: No space left on device; make room");
+    assert_int_equal(err.errnum, ENOSPC);
 }
 
 static void long_messages_are_cut(void **state)
@@ -40,6 +43,8 @@ static void long_messages_are_cut(void **state)
     err_set(&err, "%s", long_text);
     assert_int_equal(strlen(err.text), ERR_TEXT_BYTES - 1);
     err_wrap(&err, "front");
+    assert_int_equal(strlen(err.text), ERR_TEXT_BYTES - 1);
+    err_remedy(&err, "behind");
     assert_int_equal(strlen(err.text), ERR_TEXT_BYTES - 1);
     assert_memory_equal(err.text, "front: xxx", 10);
     errno = EIO;
