@@ -48,7 +48,7 @@ int err_exit_code(const struct err *err);
 /*
  * must(expr): what only a bug of ours can break. Always compiled, no side effects in EXPR. Never
  * used on a value that a guest, a user or a file chose. Prints file, line and expression, then
- * aborts.
+ * dies of SIGILL.
  */
 #define must(expr) ((expr) ? (void)0 : must_failed(__FILE__, __LINE__, #expr))
 _Noreturn void must_failed(const char *file, int line, const char *expr);
