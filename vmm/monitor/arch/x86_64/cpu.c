@@ -16,6 +16,7 @@
 enum {
     CPUID_ENTRIES_FIRST = 96,
     CPUID_ENTRIES_MAX = 1024,
+    CPUID_ENTRIES_ADDED = 2, /* room for cpuid_add_levels() */
     CPUID_1_ECX_MONITOR = 3,
     CPUID_1_ECX_VMX = 5,
     CPUID_1_ECX_PDCM = 15,
@@ -37,12 +38,12 @@ static uint32_t bit_set(uint32_t value, unsigned bit, bool on)
     return on ? value | 1U << bit : value & ~(1U << bit);
 }
 
-/* All that this host's KVM can show a guest; the caller frees it. */
+/* All that this host's KVM can show a guest, with room for what is added; the caller frees it. */
 static struct kvm_cpuid2 *cpuid_supported(int kvm_fd, struct err *err)
 {
     for (uint32_t count = CPUID_ENTRIES_FIRST; count <= CPUID_ENTRIES_MAX; count *= 2) {
         AUTO_FREE struct kvm_cpuid2 *cpuid =
-            calloc(1, sizeof(*cpuid) + count * sizeof(cpuid->entries[0]));
+            calloc(1, sizeof(*cpuid) + (count + CPUID_ENTRIES_ADDED) * sizeof(cpuid->entries[0]));
 
         if (!cpuid) {
             err_set(err, "out of memory for the CPUID table");
@@ -90,6 +91,27 @@ static void cpuid_topology(struct kvm_cpuid_entry2 *entry, uint32_t index, uint3
         entry->eax = width;
         entry->ebx = cpu_count;
         entry->ecx = 2U << 8 | 1; /* core */
+    }
+}
+
+/*
+ * Since Linux 6.3 KVM offers level 0 of a topology leaf alone, with nothing in it, and leaves the
+ * levels to us (arch/x86/kvm/cpuid.c). Without level 1 each vCPU would be a package of its own.
+ */
+static void cpuid_add_levels(struct kvm_cpuid2 *cpuid)
+{
+    const uint32_t leaves[CPUID_ENTRIES_ADDED] = {0xb, 0x1f};
+
+    for (uint32_t i = 0; i < CPUID_ENTRIES_ADDED; i++) {
+        bool offered = false, complete = false;
+
+        for (uint32_t at = 0; at < cpuid->nent; at++) {
+            offered |= cpuid->entries[at].function == leaves[i];
+            complete |= cpuid->entries[at].function == leaves[i] && cpuid->entries[at].index == 1;
+        }
+        if (offered && !complete)
+            cpuid->entries[cpuid->nent++] = (struct kvm_cpuid_entry2){
+                .function = leaves[i], .index = 1, .flags = KVM_CPUID_FLAG_SIGNIFCANT_INDEX};
     }
 }
 
@@ -181,6 +203,7 @@ static int cpuid_set(
     if (!cpuid)
         return -1;
     amd = cpuid_is_amd(cpuid);
+    cpuid_add_levels(cpuid);
     for (uint32_t i = 0; i < cpuid->nent; i++) {
         cpuid_entry(&cpuid->entries[i], index, setup->cpu_count, amd);
         cpuid_mask(&cpuid->entries[i], setup);
