@@ -68,8 +68,10 @@ int jail_receive_order(int fd, struct jail_order *order, struct err *err)
     ssize_t count = read_packet(fd, bytes, sizeof(bytes));
     struct reader reader;
 
-    if (count <= 0)
+    if (count < 0)
         return err_sys(err, "no order for a jail came");
+    if (count == 0)
+        return err_set(err, "no order for a jail came: the supervisor is gone");
     reader = reader_make(bytes, (size_t)count);
     order->kind = reader_u32(&reader);
     order->uid = reader_u32(&reader);

@@ -46,6 +46,19 @@ static void an_order_arrives_as_it_was(void **state)
         assert_true(got.limits[i].resource == i && got.limits[i].value == UINT64_MAX - i);
 }
 
+static void an_order_that_never_comes_is_no_failed_call(void **state)
+{
+    struct jail_order got;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    fd_close(&ends[0]);
+    errno = EACCES; /* of an earlier call */
+    assert_int_equal(jail_receive_order(ends[1], &got, &err), -1);
+    assert_int_equal(err.errnum, 0);
+    assert_non_null(strstr(err.text, "the supervisor is gone"));
+}
+
 static void an_order_that_is_cut_or_too_long_is_refused(void **state)
 {
     const struct jail_order sent = {.kind = JAIL_USER, .limit_count = 1};
@@ -116,6 +129,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_order_arrives_as_it_was, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             an_order_that_is_cut_or_too_long_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            an_order_that_never_comes_is_no_failed_call, set_up, tear_down),
         cmocka_unit_test_setup_teardown(words_arrive_with_number_and_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_words_and_the_end_are_told_apart, set_up, tear_down),
     };
