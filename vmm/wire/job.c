@@ -2,6 +2,7 @@
 /* job.c: codec of the job; see job.h. */
 #include "wire/job.h"
 
+#include <assert.h>
 #include <string.h>
 
 void job_put_bytes(struct writer *writer, enum job_tag tag, const void *bytes, size_t size)
@@ -32,6 +33,8 @@ static bool job_tag_repeats(uint32_t tag)
 {
     return tag == JOB_ARG || tag == JOB_ENV || tag == JOB_COLLECT || tag == JOB_UNPACK;
 }
+
+static_assert(JOB_TAG_LAST < 32, "each tag has a bit in SEEN");
 
 int job_next(struct reader *reader, uint32_t *seen, struct job_field *field, struct err *err)
 {
