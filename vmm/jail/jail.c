@@ -84,7 +84,7 @@ static int filters_make(struct jail *jail, struct err *err)
 }
 
 /*
- * The namespaces came with the process (clone.h). The order of the rest:
+ * The namespaces came with the process (ground.h). The order of the rest:
  *   the filters are made while there is a heap without limits,
  *   the root goes while there are capabilities to mount with,
  *   then user and capabilities, and with them the wish to die with the supervisor, so that is made

@@ -2,13 +2,14 @@
 /*
  * jail.h: how a child gives up everything that its powers do not name (monitor, scribe, extractor).
  *
- *     jail_enter(&jail, &powers, &err);    first of all; blocks until the supervisor has looked
- *     ... reads its setup, prepares, starts threads; nothing of it is hostile ...
+ *     jail_enter(&jail, &powers, &err);    first of all
+ *     ... reads its setup, which comes once the supervisor has looked; prepares, starts threads;
+ *     nothing of it is hostile ...
  *     jail_seal_thread(&jail, thread, &err);    each thread, of itself
  *     jail_seal(&jail, &err);    the main thread; returns when the gate is open
  *
  * There is one order, and each step that could be undone by a later one stands behind it: see
- * jail_enter() in jail.c. Nothing of this is believed: the supervisor reads it back (proof.h)
+ * jail_confine() in jail.c. Nothing of this is believed: the supervisor reads it back (proof.h)
  * before it opens the gate.
  */
 #ifndef VMM_JAIL_JAIL_H

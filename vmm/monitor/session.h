@@ -32,7 +32,7 @@ struct session_output {
     struct vsock_stream *stream; /* NULL: not open (yet, or any more) */
     int fd;                      /* pipe to the scribe, non-blocking */
     struct loop_source source;   /* waits for room in the pipe */
-    bool finished;               /* the guest sent its last byte, and the scribe has it */
+    bool finished; /* the guest sends no more; the scribe may not have all of it yet */
 };
 
 struct session {
