@@ -219,7 +219,6 @@ static int machine_add_devices(struct machine *machine, struct err *err)
             .name = names[i],
             .fd = MONITOR_FD_DISK + (int)i,
             .readonly = setup->disk_readonly[i],
-            .durable = false,
             .id = names[i],
             .host_failed = machine_disk_failed,
             .host_failed_context = machine,

@@ -5,11 +5,11 @@
  *
  * The file is raw, always: its content is never looked at, so a guest cannot write a header that
  * makes the next reader treat it as another format. Requests are done one after the other, whole,
- * on the loop thread. Served: IN, OUT, FLUSH, GET_ID, and DISCARD and WRITE_ZEROES where the file
- * system can punch holes; anything else is VIRTIO_BLK_S_UNSUPP. A read-only disk refuses to be
- * changed whatever the driver negotiated.
+ * on the loop thread. Served: IN, OUT, FLUSH (which waits for nothing), GET_ID, and DISCARD and
+ * WRITE_ZEROES where the file system can punch holes; anything else is VIRTIO_BLK_S_UNSUPP. A
+ * read-only disk refuses to be changed whatever the driver negotiated.
  *
- * System calls after init: preadv, pwritev, fallocate, fdatasync.
+ * System calls after init: preadv, pwritev, fallocate.
  */
 #ifndef VMM_MONITOR_VIRTIO_BLK_H
 #define VMM_MONITOR_VIRTIO_BLK_H
@@ -39,11 +39,6 @@ struct blk_options {
     const char *name; /* for messages, static: "disk 0" */
     int fd;           /* stays the caller's */
     bool readonly;
-    /*
-     * FLUSH waits for the host's disk (fdatasync). A disk that dies with the run does not need it:
-     * it is read back through the same page cache.
-     */
-    bool durable;
     const char *id; /* GET_ID: at most BLK_ID_BYTES characters */
     /*
      * The host could not read or write the file (ENOSPC, EIO, a file that became shorter): the

@@ -39,7 +39,6 @@ void disk_open(struct disk *f, bool readonly, uint64_t features)
         .name = "disk 1",
         .fd = f->fd,
         .readonly = readonly,
-        .durable = true,
         .id = "vmrun-disk-1",
         .host_failed = host_failed,
         .host_failed_context = f,
