@@ -24,6 +24,8 @@ static const struct powers_call calls[] = {
     POWERS_CALL(brk, "memory"),
     POWERS_CALL_IF(mmap, "the table of names", {POWERS_LACKS, 2, PROT_EXEC}),
     POWERS_CALL(munmap, "memory"),
+    POWERS_CALL_IF(mremap, "a long string of a JSON file: the parser's buffer grows",
+        {POWERS_IS, 3, MREMAP_MAYMOVE}),
     POWERS_CALL(write, "what must() says before it ends the process"),
     POWERS_CALL(exit_group, "the end"),
     POWERS_END,

@@ -6,38 +6,16 @@
 #include "monitor/powers.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "jail/filter.h"
+#include "tests/unit/jail/behind_filter.h"
 #include "tests/unit/unit.h"
 
-/* One call behind the filter of a thread; false when it dies of it. */
 static bool passes(unsigned int thread, long number, const long args[4])
 {
-    struct sock_fprog program = {0};
-    struct err err = ERR_INIT;
-    int status = 0;
-    pid_t pid;
-
-    assert_int_equal(filter_make(monitor_powers.threads[thread], false, &program, &err), 0);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || filter_load(&program) < 0)
-            _exit(1);
-        syscall(number, args[0], args[1], args[2], args[3]);
-        syscall(thread == MONITOR_THREAD_LOOP ? SYS_exit_group : SYS_exit, 0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    free(program.filter);
-    assert_true(status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS));
-    return status == 0;
+    return passes_filter(monitor_powers.threads[thread],
+        thread == MONITOR_THREAD_LOOP ? SYS_exit_group : SYS_exit, number, args);
 }
 
 /* Where the clock of the host is none that the vDSO can read, clock_gettime() is a system call. */
