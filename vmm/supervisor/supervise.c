@@ -344,9 +344,9 @@ static void monitor_ended(void *context, uint32_t events)
     outcome->monitor_status = run->monitor.wait_status;
     outcome->monitor_usage = run->monitor.usage;
     child_end_text(&run->monitor, outcome->monitor_end, sizeof(outcome->monitor_end));
-    if (outcome->cause == CAUSE_NONE && WIFSIGNALED(outcome->monitor_status) &&
-        WTERMSIG(outcome->monitor_status) == SIGXCPU)
-        outcome->cause = CAUSE_CPU_DEADLINE; /* by its resource limit */
+    if (outcome->cause == CAUSE_NONE && run->state == STATE_TASK &&
+        WIFSIGNALED(outcome->monitor_status) && run_cpu_is_used_up(run))
+        outcome->cause = CAUSE_CPU_DEADLINE; /* by its resource limit, which is a SIGKILL */
     if (!outcome->has_ended && outcome->cause == CAUSE_NONE)
         outcome->cause = CAUSE_MONITOR_ENDED;
     run_monitor_gone(run);

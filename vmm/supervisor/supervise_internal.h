@@ -58,6 +58,8 @@ uint64_t run_salvage_ns(const struct config *config);
 
 /* supervise_limits.c: what the task may use, seen from outside of the guest. */
 void run_limits_start(struct supervision *run);
+/* Once the monitor is gone: it had used all that it may while the task runs. */
+bool run_cpu_is_used_up(const struct supervision *run);
 /* CPU time that the limit means, with what the guest needs besides the task. */
 uint64_t run_host_cpu_ns(const struct config *config);
 

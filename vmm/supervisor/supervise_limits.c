@@ -39,6 +39,19 @@ uint64_t run_host_cpu_ns(const struct config *config)
     return config->cpu_ns + config->cpu_ns / CPU_SHARE + config->vcpus * CPU_GRACE_NS;
 }
 
+static uint64_t timeval_ns(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_usec * 1000;
+}
+
+/* What it was killed by is no proof: a monitor that was taken over can send itself any signal. */
+bool run_cpu_is_used_up(const struct supervision *run)
+{
+    const struct rusage *usage = &run->outcome->monitor_usage;
+
+    return timeval_ns(usage->ru_utime) + timeval_ns(usage->ru_stime) >= run->cpu_end_ns;
+}
+
 /* The next look is no earlier than all threads of the monitor together can get there. */
 static void cpu_check(void *context)
 {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -121,6 +122,17 @@ static void copy_stdin(void)
         fd_write_all(MONITOR_FD_STDOUT, block, (size_t)count);
 }
 
+static void spend_cpu_ms(uint64_t ms)
+{
+    struct timespec used;
+    uint64_t end = 0;
+
+    do {
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+        end = end ? end : (uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / NS_PER_MS + ms;
+    } while ((uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / NS_PER_MS <= end);
+}
+
 /* What happens while the task runs; returns its exit code. */
 static uint32_t run_task(void)
 {
@@ -148,6 +160,11 @@ static uint32_t run_task(void)
     }
     if (script_is("sigxcpu"))
         raise(SIGXCPU);
+    if (script_is("spent")) { /* between two looks of the supervisor's, as a rule */
+        usleep(200 * 1000);
+        spend_cpu_ms(2125 + 10);
+        raise(SIGKILL);
+    }
     if (script_is("talk")) {
         for (int i = 0; i < 14; i++) {
             usleep(400 * 1000);

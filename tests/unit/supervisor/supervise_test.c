@@ -95,9 +95,18 @@ static void a_limit_of_the_monitor_itself_is_cpu_time_too(void **state)
 {
     (void)state;
     config.wall_ns = config.idle_ns = 60 * NS_PER_S;
-    supervise_script("sigxcpu");
+    config.cpu_ns = 100 * NS_PER_MS;
+    supervise_script("spent");
     assert_verdict("limit", 124);
     assert_string_equal(verdict.limit, "cpu");
+}
+
+/* Its signal says nothing; the time that it used does. */
+static void a_monitor_cannot_fake_its_limit(void **state)
+{
+    (void)state;
+    supervise_script("sigxcpu");
+    assert_verdict("infra", 125);
 }
 
 static void a_silent_guest_is_ended(void **state)
@@ -293,6 +302,7 @@ static const struct CMUnitTest tests[] = {
     TEST(the_host_ends_a_task_that_the_guest_does_not),
     TEST(a_busy_guest_is_ended_by_its_cpu_time),
     TEST(a_limit_of_the_monitor_itself_is_cpu_time_too),
+    TEST(a_monitor_cannot_fake_its_limit),
     TEST(a_silent_guest_is_ended),
     TEST(a_guest_that_talks_is_not_silent),
     TEST(the_digest_of_an_image_is_learnt_once),
