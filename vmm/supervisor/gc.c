@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gc.c: see gc.h. What a killed run leaves: its run directory, and in the output directory entries
- * that were half-made. The first is removed whole; of the second exactly two names that carry the
+ * that were half-made. The first is removed whole; of the second exactly those names that carry the
  * run's own ID, and only in the directory that the run wrote down. Logs stay: they are the user's.
  */
 #include "supervisor/gc.h"

@@ -54,30 +54,34 @@ static int is_empty(int fd)
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = copy < 0 ? NULL : fdopendir(copy);
     const struct dirent *entry;
-    int empty = 1;
+    int empty = 1, error;
 
     if (!directory) {
         fd_close(&copy);
         return -1;
     }
-    while (empty && (entry = readdir(directory)))
+    while (empty && (errno = 0, entry = readdir(directory)))
         empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    error = empty ? errno : 0;
     closedir(directory);
-    return empty;
+    errno = error;
+    return error ? -1 : empty;
 }
 
 /*
  * Two runs may have found the same directory empty: the first to lock it has it. Where the file
- * system cannot lock, creating the logs (O_EXCL) still lets only one of them go on.
+ * system cannot lock, creating the logs (O_EXCL) still lets only one of them go on. *TAKEN: it is
+ * another's.
  */
-static int output_take(const char *path, struct err *err)
+static int output_take(const char *path, bool *taken, struct err *err)
 {
     AUTO_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int empty;
 
     if (fd < 0)
         return err_sys(err, "cannot open the output directory %s", path);
-    empty = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK ? 0 : is_empty(fd);
+    *taken = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    empty = *taken ? 0 : is_empty(fd);
     if (empty < 0)
         return err_sys(err, "cannot read the output directory %s", path);
     if (!empty)
@@ -85,20 +89,22 @@ static int output_take(const char *path, struct err *err)
     return fd_take(&fd);
 }
 
-int output_create(const char *path, struct err *err)
+int output_create(const char *path, bool *created, struct err *err)
 {
     char parts[PATH_MAX];
-    bool created = false;
+    bool taken = false;
     int fd;
 
+    *created = false;
     if (!text_copy(parts, sizeof(parts), path)) {
         errno = ENAMETOOLONG;
         return err_sys(err, "cannot create the output directory");
     }
-    if (make_directories(parts, &created, err) < 0)
+    if (make_directories(parts, created, err) < 0)
         return -1;
-    fd = output_take(path, err);
-    if (fd < 0 && created)
+    fd = output_take(path, &taken, err);
+    /* Empty is also what another run has that was faster and has not begun. */
+    if (fd < 0 && *created && !taken)
         rmdir(path); /* it goes only while it is empty */
     return fd;
 }

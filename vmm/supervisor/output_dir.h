@@ -13,10 +13,10 @@ enum { OUTPUT_PARTIAL_BYTES = 64 };
 void output_partial_name(char name[OUTPUT_PARTIAL_BYTES], int partial, const char *run_id);
 
 /*
- * Make PATH and what is missing above it; it may exist when it is empty. Returns the fd or -1. As
- * long as the fd is open, the directory is refused to any other run.
+ * Make PATH and what is missing above it; it may exist when it is empty, and *CREATED is false
+ * then. Returns the fd or -1. As long as the fd is open, the directory is refused to any other run.
  */
-int output_create(const char *path, struct err *err);
+int output_create(const char *path, bool *created, struct err *err);
 
 /* A new empty file NAME in it, read-write. */
 int output_create_file(int output_fd, const char *name, struct err *err);

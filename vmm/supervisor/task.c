@@ -297,18 +297,19 @@ static int task_run_in_directory(struct task *task, struct err *err)
     struct run_dir run_dir = RUN_DIR_INIT;
     AUTO_FD int output_fd = -1;
     AUTO_FD int result_fd = -1;
+    bool created = false; /* the output directory was not there before */
     int code = task_exit_code(task->options, false);
 
     if (task_make_ground(task, err) < 0)
         return code;
     supervise_block_signals();
     if (run_dir_create(&run_dir, task->plan.run_id, err) == 0) {
-        output_fd = output_create(task->plan.output, err);
+        output_fd = output_create(task->plan.output, &created, err);
         if (output_fd >= 0 && run_dir_record(&run_dir, output_fd, err) == 0)
             result_fd = result_reserve(output_fd, task->plan.run_id, err);
         if (result_fd >= 0)
             code = task_supervise(task, &run_dir, output_fd, result_fd);
-        else if (output_fd >= 0)
+        else if (created && output_fd >= 0)
             rmdir(task->plan.output); /* there is nothing in it yet */
     }
     run_dir_remove(&run_dir);

@@ -39,7 +39,8 @@ static int open_output(void)
 {
     char *path = below("out");
     struct err err = ERR_INIT;
-    int fd = output_create(path, &err);
+    bool created;
+    int fd = output_create(path, &created, &err);
 
     free(path);
     return fd;

@@ -290,9 +290,10 @@ static void an_output_directory_is_for_one_run(void **state)
 {
     AUTO_FREE char *out = text_format("%s/out", root);
     struct err err = ERR_INIT;
+    bool created;
 
     (void)state;
-    assert_int_equal(output_create(out, &err), -1); /* set_up() has it */
+    assert_int_equal(output_create(out, &created, &err), -1); /* set_up() has it */
 }
 
 static const struct CMUnitTest tests[] = {

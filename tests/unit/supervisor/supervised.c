@@ -106,6 +106,7 @@ int set_up(void **state)
     struct stat status;
     AUTO_FREE char *out = NULL;
     struct err err = ERR_INIT;
+    bool created;
 
     (void)state;
     strcpy(root, "/tmp/supervise_test.XXXXXX");
@@ -127,7 +128,7 @@ int set_up(void **state)
     run.live[0] = run.live[1] = (struct live)LIVE_INIT;
     make_programs();
     out = text_format("%s/out", root);
-    output_fd = output_create(out, &err);
+    output_fd = output_create(out, &created, &err);
     room.output_fd = output_fd;
     plan.config = &config;
     plan.disk_dir_fd = output_fd;
