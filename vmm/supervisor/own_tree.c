@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * own_tree.c: see own_tree.h. What the extractor left is hostile: entries are looked at by the fd
- * of their directory, and only regular files and directories are expected.
+ * of their directory, and nobody is left who could change them meanwhile.
  */
 #include "supervisor/own_tree.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/mem.h"
 
 enum { OWN_DEPTH_MAX = 80 };
 
 struct owner {
+    bool takes; /* else it only looks */
     uid_t from, uid;
     gid_t gid;
     DIR *levels[OWN_DEPTH_MAX];
@@ -36,9 +36,9 @@ static int owner_enter(struct owner *owner, int parent_fd, const char *name, str
     }
     if (fd < 0 || fstat(fd, &status) < 0)
         return err_sys(err, "cannot open a directory of the artifacts");
-    if (status.st_uid != owner->from)
+    if (owner->takes && status.st_uid != owner->from)
         return err_set(err, "a directory of the artifacts is of user %u", status.st_uid);
-    if (fchown(fd, owner->uid, owner->gid) < 0)
+    if (owner->takes && fchown(fd, owner->uid, owner->gid) < 0)
         return err_sys(err, "cannot take over a directory of the artifacts");
     owner->levels[owner->depth] = fdopendir(fd);
     if (!owner->levels[owner->depth])
@@ -59,23 +59,18 @@ static int owner_take(struct owner *owner, const char *name, struct err *err)
         return err_sys(err, "cannot look at an artifact");
     if (S_ISDIR(status.st_mode))
         return owner_enter(owner, fd, name, err);
-    if (!S_ISREG(status.st_mode) || status.st_uid != owner->from || status.st_nlink != 1)
+    if (!S_ISREG(status.st_mode) || (status.st_mode & (S_ISUID | S_ISGID)) ||
+        (owner->takes && (status.st_uid != owner->from || status.st_nlink != 1)))
         return err_set(err, "among the artifacts is what the extractor must not make");
-    if (fchownat(fd, name, owner->uid, owner->gid, AT_SYMLINK_NOFOLLOW) < 0)
+    if (owner->takes && fchownat(fd, name, owner->uid, owner->gid, AT_SYMLINK_NOFOLLOW) < 0)
         return err_sys(err, "cannot take over an artifact");
     return 0;
 }
 
-int own_tree(int fd, uid_t from, uid_t uid, gid_t gid, struct err *err)
+static int owner_walk(struct owner *owner, int fd, struct err *err)
 {
-    AUTO_FREE struct owner *owner = calloc(1, sizeof(*owner));
-    int failed;
+    int failed = owner_enter(owner, fd, ".", err);
 
-    must(owner != NULL);
-    owner->from = from;
-    owner->uid = uid;
-    owner->gid = gid;
-    failed = owner_enter(owner, fd, ".", err);
     while (failed == 0 && owner->depth > 0) {
         const struct dirent *entry;
 
@@ -91,4 +86,18 @@ int own_tree(int fd, uid_t from, uid_t uid, gid_t gid, struct err *err)
     while (owner->depth > 0)
         closedir(owner->levels[--owner->depth]);
     return failed;
+}
+
+int own_tree_check(int fd, struct err *err)
+{
+    struct owner owner = {.takes = false};
+
+    return owner_walk(&owner, fd, err);
+}
+
+int own_tree(int fd, uid_t from, uid_t uid, gid_t gid, struct err *err)
+{
+    struct owner owner = {.takes = true, .from = from, .uid = uid, .gid = gid};
+
+    return owner_walk(&owner, fd, err);
 }

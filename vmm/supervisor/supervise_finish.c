@@ -168,21 +168,30 @@ static void discard_artifacts(struct supervision *run)
         run_fail(run, &err);
 }
 
+/* Of a jail of root's they are another user's. */
+static int own_artifacts(struct supervision *run, struct err *err)
+{
+    const struct jail_ground *ground = run->ground;
+
+    if (ground && ground->kind == JAIL_ROOT)
+        return own_tree(run->artifacts_fd, ground->uid, geteuid(), getegid(), err);
+    return own_tree_check(run->artifacts_fd, err);
+}
+
 static void finish_artifacts(struct supervision *run)
 {
     struct outcome *outcome = run->outcome;
     struct err err = ERR_INIT;
     bool good = outcome->has_extracted;
 
-    if (good && run->ground && run->ground->kind == JAIL_ROOT &&
-        own_tree(run->artifacts_fd, run->ground->uid, geteuid(), getegid(), &err) < 0) {
-        good = outcome->has_extracted = false; /* the extractor did what it must not */
-        text_copy(outcome->extractor_end, sizeof(outcome->extractor_end), err.text);
-        err = (struct err)ERR_INIT;
-    }
     if (good) {
         artifacts_judge(run->plan->config, outcome);
         good = outcome->extracted.status <= EXTRACT_PARTIAL;
+    }
+    if (good && own_artifacts(run, &err) < 0) {
+        good = outcome->has_extracted = false; /* the extractor did what it must not */
+        text_copy(outcome->extractor_end, sizeof(outcome->extractor_end), err.text);
+        err = (struct err)ERR_INIT;
     }
     if (good && publish_artifacts(run, &err) < 0) {
         good = false;

@@ -313,7 +313,10 @@ _Noreturn static void be_extractor(void)
     fd = openat(EXTRACTOR_FD_OUT, "file", O_WRONLY | O_CREAT | O_EXCL, 0644);
     fd_write_all(fd, "data", 4);
     mkdirat(EXTRACTOR_FD_OUT, "dir", 0755);
-    symlinkat("/etc", EXTRACTOR_FD_OUT, "dir/link");
+    if (setup.max_files == EXTRACTOR_SETS_ID && fchmod(fd, 04755) < 0)
+        exit(5);
+    if (setup.max_files >= EXTRACTOR_REFUSES) /* a rule is broken: this is removed, not followed */
+        symlinkat("/etc", EXTRACTOR_FD_OUT, "dir/link");
     ipc_send_entry(IPC_FD, &entry, &err);
     if (setup.max_files == EXTRACTOR_NEVER_ENDS) {
         /* Several, so that there is always something to read; they end with the channel. */

@@ -15,6 +15,8 @@ enum {
     EXTRACTOR_CRASHES = 667,
     EXTRACTOR_REPEATS_ITSELF = 668,
     EXTRACTOR_NEVER_ENDS = 669, /* sends entries until it is killed */
+    EXTRACTOR_SETS_ID = 665,    /* its file is one that others can run as its owner */
+    EXTRACTOR_LINKS = 670,      /* makes a link as well, and ends as if all were well */
 };
 
 /* If NAME is a child's, be that child and exit. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* own_tree_test.c: what a jail made changes hands, and nothing else is taken for it. */
+/* own_tree_test.c: what a jail made changes hands, and nothing is taken that it must not make. */
 #include "supervisor/own_tree.h"
 
 #include <fcntl.h>
@@ -82,12 +82,43 @@ static void links_and_devices_are_refused(void **state)
     assert_int_equal(own(), -1);
 }
 
+/* A file that others could run as its owner; directories may have the bit of the one above. */
+static void set_id_bits_are_refused(void **state)
+{
+    static const mode_t bits[] = {S_ISUID, S_ISGID};
+
+    (void)state;
+    assert_int_equal(fchmodat(root_fd, "d", 02755, 0), 0);
+    for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
+        assert_int_equal(fchmodat(root_fd, "d/f", 0755, 0), 0);
+        assert_int_equal(own_tree_check(root_fd, &err), 0);
+        assert_int_equal(fchmodat(root_fd, "d/f", 0755 | bits[i], 0), 0);
+        assert_int_equal(own_tree_check(root_fd, &err), -1);
+        assert_int_equal(own(), -1);
+    }
+}
+
+/* Whose it is does not matter where nothing changes hands: some file systems have one owner. */
+static void a_look_refuses_all_but_files_and_directories(void **state)
+{
+    (void)state;
+    assert_int_equal(own_tree_check(root_fd, &err), 0);
+    assert_int_equal(symlinkat("/etc/passwd", root_fd, "d/link"), 0);
+    assert_int_equal(own_tree_check(root_fd, &err), -1);
+    assert_int_equal(unlinkat(root_fd, "d/link", 0), 0);
+    assert_int_equal(mkfifoat(root_fd, "pipe", 0600), 0);
+    assert_int_equal(own_tree_check(root_fd, &err), -1);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_tree_changes_hands, set_up, tear_down),
         cmocka_unit_test_setup_teardown(files_of_others_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(links_and_devices_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(set_id_bits_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_look_refuses_all_but_files_and_directories, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -286,6 +286,22 @@ static void an_extractor_that_never_ends_is_killed(void **state)
     assert_int_equal(outcome.artifact_count, 2 * EXTRACTOR_NEVER_ENDS);
 }
 
+/* It says that all is well, and is not believed. */
+static void what_an_extractor_must_not_make_is_not_published(void **state)
+{
+    static const uint64_t cases[] = {EXTRACTOR_SETS_ID, EXTRACTOR_LINKS};
+
+    for (size_t i = 0; i < 2; i++) {
+        text_list_add(&config.collect, "a?b");
+        config.artifacts_files = cases[i];
+        supervise_script("ok");
+        assert_verdict("infra", 125);
+        assert_true(output_has("artifacts") && !output_has("artifacts/file"));
+        tear_down(state);
+        set_up(state);
+    }
+}
+
 static void an_output_directory_is_for_one_run(void **state)
 {
     AUTO_FREE char *out = text_format("%s/out", root);
@@ -317,6 +333,7 @@ static const struct CMUnitTest tests[] = {
     TEST(artifacts_are_published_by_a_rename),
     TEST(refused_artifacts_are_removed),
     TEST(an_extractor_that_never_ends_is_killed),
+    TEST(what_an_extractor_must_not_make_is_not_published),
     TEST(an_output_directory_is_for_one_run),
 };
 
