@@ -413,9 +413,8 @@ void supervise(struct supervision *run, const struct plan *plan, struct disks *d
     progress_stop(&run->progress);
     run->state = STATE_DONE;
     run_digests_finish(run);
-    outcome->scratch_bytes = disk_allocated_bytes(disks->scratch);
+    run_drop_disks(run);
     outcome->export_bytes = disk_allocated_bytes(disks_export_fd(disks));
-    outcome->import_bytes = disk_allocated_bytes(disks->import);
     run_mark(run, MOMENT_DONE);
 }
 

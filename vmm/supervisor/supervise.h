@@ -104,8 +104,8 @@ void supervise_block_signals(void);
 
 /*
  * Run the plan. What goes wrong from here on is part of OUTCOME: there is no error to return.
- * VIEW may be NULL. Signals INT, TERM and HUP, unless they are ignored, are blocked from here on
- * and mean: end the run.
+ * Of DISKS only the export disk is open at the end. VIEW may be NULL. Signals INT, TERM and HUP,
+ * unless they are ignored, are blocked from here on and mean: end the run.
  */
 void supervise(struct supervision *run, const struct plan *plan, struct disks *disks,
     const struct supervise_room *room, struct outcome *outcome, const struct supervise_view *view);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "supervisor/child_jail.h"
 #include "supervisor/jail_limits.h"
@@ -348,6 +349,24 @@ static int spawn_extractor(struct supervision *run, struct err *err)
     return loop_add(&run->loop, &run->extractor_end, run->extractor.pid_fd, EPOLLIN, err);
 }
 
+/*
+ * No machine needs them any more. They may fill the disk that the artifacts and the result go to,
+ * and a sync of the artifacts would first write whatever of them is still in the page cache.
+ */
+void run_drop_disks(struct supervision *run)
+{
+    struct outcome *outcome = run->outcome;
+    struct disks *disks = run->disks;
+
+    if (disks->scratch >= 0)
+        outcome->scratch_bytes = disk_allocated_bytes(disks->scratch);
+    if (disks->import >= 0)
+        outcome->import_bytes = disk_allocated_bytes(disks->import);
+    fd_close(&disks->scratch);
+    fd_close(&disks->import);
+    fd_close(&run->salvage_disks.scratch);
+}
+
 /* Only what the agent finished is read; and only now, with nobody left who could change it. */
 static void start_extractor(struct supervision *run)
 {
@@ -355,6 +374,7 @@ static void start_extractor(struct supervision *run)
     struct err err = ERR_INIT;
 
     must(run->monitor.pid == 0 && run->salvager.pid == 0);
+    run_drop_disks(run);
     outcome->extracted_due = (outcome->has_exported || outcome->salvage.exported) &&
                              run->plan->config->collect.count > 0;
     if (!outcome->extracted_due) {

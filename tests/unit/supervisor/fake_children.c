@@ -296,6 +296,27 @@ _Noreturn static void be_scribe(void)
     exit(0);
 }
 
+/* The supervisor has the scratch disk of supervised.c open. */
+static bool scratch_is_held(void)
+{
+    char path[64], target[64];
+    const struct dirent *entry;
+    bool held = false;
+    DIR *directory;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)getppid());
+    directory = opendir(path);
+    while (directory && (entry = readdir(directory))) {
+        ssize_t length = readlinkat(dirfd(directory), entry->d_name, target, sizeof(target) - 1);
+
+        target[length < 0 ? 0 : length] = '\0';
+        held |= strncmp(target, "/memfd:scratch ", 15) == 0;
+    }
+    if (directory)
+        closedir(directory);
+    return held || !directory;
+}
+
 _Noreturn static void be_extractor(void)
 {
     struct ipc_entry entry = {.kind = ENTRY_FILE,
@@ -308,7 +329,7 @@ _Noreturn static void be_extractor(void)
     int fd;
 
     await(IPC_EXTRACT);
-    if (ipc_get_extract(&record, &setup, &err) < 0)
+    if (ipc_get_extract(&record, &setup, &err) < 0 || scratch_is_held())
         exit(6);
     fd = openat(EXTRACTOR_FD_OUT, "file", O_WRONLY | O_CREAT | O_EXCL, 0644);
     fd_write_all(fd, "data", 4);

@@ -139,7 +139,7 @@ int set_up(void **state)
     plan.kernel_fd = memfd_create("script", 0);
     plan.stdin_fd = -1;
     strcpy(plan.run_id, "run-1");
-    disks = (struct disks){.scratch = memfd_create("d", 0),
+    disks = (struct disks){.scratch = memfd_create("scratch", MFD_CLOEXEC),
         .export_disk = memfd_create("e", 0),
         .export_readonly = open("/dev/null", O_RDONLY),
         .import = -1};
