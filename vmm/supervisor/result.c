@@ -156,8 +156,8 @@ static json_t *versions(const struct outcome *outcome)
     return object;
 }
 
-char *result_text(
-    const struct plan *plan, const struct outcome *outcome, const struct verdict *verdict)
+char *result_text(const struct plan *plan, const struct outcome *outcome,
+    const struct verdict *verdict, size_t artifacts_max)
 {
     json_t *root;
     char *text = NULL;
@@ -173,7 +173,7 @@ char *result_text(
     put(root, "monitor_claims", result_monitor_claims(outcome));
     put(root, "host_measured", result_host_measured(outcome));
     put(root, "streams", streams(plan, outcome));
-    put(root, "artifacts", result_artifacts(plan->config, outcome));
+    put(root, "artifacts", result_artifacts(plan->config, outcome, artifacts_max));
     put(root, "limits", result_limits(plan->config));
     put(root, "controls_active", result_controls(outcome));
     put(root, "digests", digests(plan, outcome));
@@ -182,6 +182,17 @@ char *result_text(
         text = json_dumps(root, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
     json_decref(root);
     return text;
+}
+
+/* A file system that cannot promise room is taken at its word later. */
+static bool result_allocate(int fd, size_t size)
+{
+    return fallocate(fd, 0, 0, (off_t)size) == 0 || errno == EOPNOTSUPP || errno == ENOSYS;
+}
+
+bool result_has_room(int result_fd, const char *text)
+{
+    return result_allocate(result_fd, strlen(text) + 1);
 }
 
 int result_reserve(int output_fd, const char *run_id, struct err *err)
@@ -193,7 +204,7 @@ int result_reserve(int output_fd, const char *run_id, struct err *err)
     fd = openat(output_fd, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0)
         return err_sys(err, "cannot create result.json");
-    if (fallocate(fd, 0, 0, RESULT_ROOM_BYTES) < 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
+    if (!result_allocate(fd, RESULT_ROOM_BYTES)) {
         err_sys(err, "no room for result.json in the output directory");
         unlinkat(output_fd, partial, 0);
         return -1;

@@ -147,7 +147,8 @@ json_t *result_host_measured(const struct outcome *outcome)
     return object;
 }
 
-json_t *result_artifacts(const struct config *config, const struct outcome *outcome)
+json_t *result_artifacts(
+    const struct config *config, const struct outcome *outcome, size_t artifacts_max)
 {
     bool published = artifacts_published(outcome);
     json_t *object = json_object();
@@ -163,7 +164,7 @@ json_t *result_artifacts(const struct config *config, const struct outcome *outc
         if (!is_skipped && !published)
             continue;
         skips += is_skipped;
-        if (json_array_size(to) == RESULT_ARTIFACTS_MAX)
+        if (json_array_size(to) == artifacts_max)
             left_out++;
         else
             json_array_append_new(to, artifact_json(artifact, false));

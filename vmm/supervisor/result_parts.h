@@ -23,13 +23,11 @@ enum { PUT_BYTES_MAX = IPC_NAME_MAX_BYTES };
 /* Hostile bytes: as they are when they are printable UTF-8, else KEY_base64. */
 void put_bytes(json_t *object, const char *key, const void *bytes, size_t size);
 
-/* Of files, and of skipped entries, result.json lists so many; manifest.json has all. */
-enum { RESULT_ARTIFACTS_MAX = 1000 };
-
 json_t *result_guest_claims(const struct outcome *outcome);
 json_t *result_monitor_claims(const struct outcome *outcome);
 json_t *result_host_measured(const struct outcome *outcome);
-json_t *result_artifacts(const struct config *config, const struct outcome *outcome);
+json_t *result_artifacts(
+    const struct config *config, const struct outcome *outcome, size_t artifacts_max);
 json_t *result_controls(const struct outcome *outcome);
 /* result.c: status and all that belongs to it; the effective limits. */
 void result_verdict(json_t *object, const struct verdict *verdict);

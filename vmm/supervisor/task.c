@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "jail/cgroup.h"
 #include "supervisor/artifact_json.h"
@@ -201,6 +202,21 @@ static struct verdict verdict_without_memory(struct task *task)
     return verdict_make(&task->config, &task->outcome);
 }
 
+/* NULL when there is no memory even for a result without a list; *VERDICT may have changed. */
+static char *task_result(struct task *task, int result_fd, struct verdict *verdict)
+{
+    AUTO_JSON_TEXT char *text =
+        result_text(&task->plan, &task->outcome, verdict, RESULT_ARTIFACTS_MAX);
+
+    if (!text) {
+        *verdict = verdict_without_memory(task);
+        return result_text(&task->plan, &task->outcome, verdict, 0);
+    }
+    if (!result_has_room(result_fd, text)) /* the manifest, if that is there, has the list */
+        return result_text(&task->plan, &task->outcome, verdict, 0);
+    return take(&text);
+}
+
 /* From here on there is a result, whatever happens. */
 static int task_supervise(
     struct task *task, const struct run_dir *run_dir, int output_fd, int result_fd)
@@ -216,11 +232,7 @@ static int task_supervise(
 
     supervise(&task->run, &task->plan, &task->disks, &room, &task->outcome, &view);
     verdict = verdict_make(&task->config, &task->outcome);
-    text = result_text(&task->plan, &task->outcome, &verdict);
-    if (!text) {
-        verdict = verdict_without_memory(task);
-        text = result_text(&task->plan, &task->outcome, &verdict);
-    }
+    text = task_result(task, result_fd, &verdict);
     written = result_write(output_fd, result_fd, task->plan.run_id, text, &err) == 0;
     if (!written) {
         text_list_add(task->errors, err.text);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ static struct plan plan = {.config = &config, .run_id = "run-1"};
 static struct outcome outcome;
 static struct verdict verdict;
 static json_t *json;
+static size_t artifacts_max; /* of result_text() */
 static char name[] = "t";
 
 static int set_up(void **state)
@@ -28,6 +30,7 @@ static int set_up(void **state)
     (void)state;
     memset(&outcome, 0, sizeof(outcome));
     config.name = name;
+    artifacts_max = RESULT_ARTIFACTS_MAX;
     verdict = (struct verdict){.status = "ok", .reason = "fine"};
     return 0;
 }
@@ -58,7 +61,7 @@ static void keep(const char *text)
 
 static void make(void)
 {
-    AUTO_FREE char *text = result_text(&plan, &outcome, &verdict);
+    AUTO_FREE char *text = result_text(&plan, &outcome, &verdict, artifacts_max);
 
     keep(text);
     json_decref(json);
@@ -181,11 +184,34 @@ static void names_from_the_guest_are_text_or_base64(void **state)
     assert_true(json_is_null(at("artifacts.bundle")) && json_is_null(at("artifacts.reason")));
     assert_string_equal(json_string_value(at("artifacts.skipped.0.path_base64")), "YQpi");
     assert_string_equal(json_string_value(at("artifacts.skipped.0.reason")), "symlink");
+    /* Without room for a list all of it is counted. */
+    artifacts_max = 0;
+    make();
+    assert_int_equal(json_integer_value(at("artifacts.unlisted")), 9);
+    assert_int_equal(json_array_size(at("artifacts.list")), 0);
+    artifacts_max = 1;
+    make();
+    assert_int_equal(json_integer_value(at("artifacts.unlisted")), 7);
+    assert_int_equal(json_array_size(at("artifacts.skipped")), 1);
     /* What was refused is not there, so it is not listed. */
     outcome.extracted.status = EXTRACT_REFUSED;
     make();
     assert_string_equal(json_string_value(at("artifacts.status")), "refused");
     assert_int_equal(json_array_size(at("artifacts.list")), 0);
+}
+
+static void room_for_a_result_is_made_or_refused(void **state)
+{
+    AUTO_FD int fd = memfd_create("result", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    struct stat status;
+
+    (void)state;
+    assert_true(result_has_room(fd, "123"));
+    assert_int_equal(fstat(fd, &status), 0);
+    assert_int_equal(status.st_size, 4); /* and a newline */
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW), 0);
+    assert_true(result_has_room(fd, "123"));
+    assert_false(result_has_room(fd, "1234"));
 }
 
 /* A run in which everything was said, seen and kept; tests/docs looks for every field in it. */
@@ -285,6 +311,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(fields_are_null_when_nothing_happened, set_up, tear_down),
     cmocka_unit_test_setup_teardown(a_verdict_comes_with_its_numbers, set_up, tear_down),
     cmocka_unit_test_setup_teardown(names_from_the_guest_are_text_or_base64, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(room_for_a_result_is_made_or_refused, set_up, tear_down),
     cmocka_unit_test_setup_teardown(everything_at_once, set_up, tear_down),
     cmocka_unit_test_setup_teardown(the_file_appears_whole_and_once, set_up, tear_down),
 };
