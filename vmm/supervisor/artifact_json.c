@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "supervisor/artifact_type.h"
 #include "supervisor/result_parts.h"
 
@@ -27,17 +28,19 @@ bool artifacts_published(const struct outcome *outcome)
     return outcome->has_extracted && outcome->extracted.status <= EXTRACT_PARTIAL;
 }
 
+/* The extractor's text, and hostile with it: nothing in it may steer a terminal. */
 json_t *artifacts_reason(const struct outcome *outcome)
 {
-    json_t *holder, *text;
+    const struct ipc_extracted *extracted = &outcome->extracted;
+    uint8_t shown[ESCAPE_FACTOR * (sizeof(extracted->text) + ESCAPE_CARRY_MAX)];
+    struct escape escape = {0};
+    size_t size;
 
-    if (!outcome->has_extracted || outcome->extracted.text[0] == '\0')
+    if (!outcome->has_extracted || extracted->text[0] == '\0')
         return json_null();
-    holder = json_object();
-    put_text(holder, "text", outcome->extracted.text); /* escaped where it is not UTF-8 */
-    text = json_incref(json_object_get(holder, "text"));
-    json_decref(holder);
-    return text;
+    size = escape_put(&escape, (const uint8_t *)extracted->text, strlen(extracted->text), shown);
+    size += escape_flush(&escape, shown + size);
+    return json_stringn((const char *)shown, size);
 }
 
 json_t *artifacts_bundle(const struct config *config, const struct outcome *outcome)

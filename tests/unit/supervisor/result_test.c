@@ -200,6 +200,19 @@ static void names_from_the_guest_are_text_or_base64(void **state)
     assert_int_equal(json_array_size(at("artifacts.list")), 0);
 }
 
+/* An extractor that was taken over writes it, and people look at it on a terminal. */
+static void the_reason_of_an_extractor_steers_no_terminal(void **state)
+{
+    (void)state;
+    text_list_add(&config.collect, "out");
+    outcome.has_extracted = outcome.extracted_due = true;
+    outcome.extracted.status = EXTRACT_REFUSED;
+    strcpy(outcome.extracted.text, "caf\xc3\xa9 \\x0a \x1b[2J \xc2\x9b \xe2\x80\xae \xff\xc3");
+    make();
+    assert_string_equal(json_string_value(at("artifacts.reason")),
+        "caf\xc3\xa9 \\x0a \\x1b[2J \\xc2\\x9b \\xe2\\x80\\xae \\xff\\xc3");
+}
+
 static void room_for_a_result_is_made_or_refused(void **state)
 {
     AUTO_FD int fd = memfd_create("result", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -311,6 +324,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(fields_are_null_when_nothing_happened, set_up, tear_down),
     cmocka_unit_test_setup_teardown(a_verdict_comes_with_its_numbers, set_up, tear_down),
     cmocka_unit_test_setup_teardown(names_from_the_guest_are_text_or_base64, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(
+        the_reason_of_an_extractor_steers_no_terminal, set_up, tear_down),
     cmocka_unit_test_setup_teardown(room_for_a_result_is_made_or_refused, set_up, tear_down),
     cmocka_unit_test_setup_teardown(everything_at_once, set_up, tear_down),
     cmocka_unit_test_setup_teardown(the_file_appears_whole_and_once, set_up, tear_down),
