@@ -15,8 +15,13 @@
 
 int ipc_channel(int fds[2], struct err *err)
 {
+    static const int bytes = IPC_CHANNEL_BYTES;
+
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
         return err_sys(err, "cannot create a socket pair");
+    /* The host's own default may be any number; one that is less than this is as good. */
+    for (int i = 0; i < 2; i++)
+        (void)setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
     return 0;
 }
 

@@ -23,6 +23,7 @@
 
 enum {
     IPC_RECORD_MAX_BYTES = 8192,
+    IPC_CHANNEL_BYTES = 104 << 10, /* what a channel holds, as SO_SNDBUF; the kernel doubles it */
     IPC_DISKS_MAX = 4,
     IPC_CPU_MASK_MAX = 32,
     IPC_TEXT_BYTES = 512,
@@ -262,7 +263,10 @@ struct ipc_record {
     uint8_t payload[IPC_RECORD_MAX_BYTES];
 };
 
-/* Both ends of a new channel, close-on-exec. */
+/*
+ * Both ends of a new channel, close-on-exec. It holds fewer than 1000 records that were not
+ * received, whatever the host's default for sockets is.
+ */
 int ipc_channel(int fds[2], struct err *err);
 
 /*

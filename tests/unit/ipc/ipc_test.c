@@ -45,6 +45,26 @@ static void the_channel_is_close_on_exec(void **state)
     assert_int_equal(fcntl(ends[1], F_GETFD), FD_CLOEXEC);
 }
 
+/* A child that is gone has left no more than this: who empties its channel can bound that. */
+static void a_channel_holds_few_records(void **state)
+{
+    struct err err = ERR_INIT;
+    size_t count = 0;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        socklen_t length = sizeof(int);
+        int bytes = 0;
+
+        assert_int_equal(getsockopt(ends[i], SOL_SOCKET, SO_SNDBUF, &bytes, &length), 0);
+        assert_in_range(bytes, 1, 2 * IPC_CHANNEL_BYTES);
+    }
+    assert_int_equal(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+    while (ipc_send_plain(ends[1], IPC_CANCEL, &err) == 0)
+        count++;
+    assert_in_range(count, 16, 999);
+}
+
 static void plain_records_pass(void **state)
 {
     static const enum ipc_kind kinds[] = {IPC_CANCEL, IPC_HALT, IPC_PROBE};
@@ -197,6 +217,7 @@ static void an_empty_nonblocking_channel_says_eagain(void **state)
 
 #define IPC_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 static const struct CMUnitTest tests[] = {
+    IPC_TEST(a_channel_holds_few_records),
     IPC_TEST(the_channel_is_close_on_exec),
     IPC_TEST(plain_records_pass),
     IPC_TEST(payloads_of_the_wire_pass_unchanged),
