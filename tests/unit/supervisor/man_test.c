@@ -104,6 +104,16 @@ static void the_examples_of_help_open_the_page(void **state)
     no_complaints();
 }
 
+static void the_range_of_jobs_is_the_one_of_the_code(void **state)
+{
+    char wanted[64];
+
+    (void)state;
+    page_read(PAGE_VMRUN);
+    snprintf(wanted, sizeof(wanted), "at most _N_ at once, 1 to %d.", OPTIONS_JOBS_MAX);
+    assert_non_null(strstr(page.text, wanted));
+}
+
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
 static void every_verdict_is_a_row_and_no_other(void **state)
@@ -276,6 +286,7 @@ static void the_numbers_in_the_text_are_those_of_the_code(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_option_is_in_the_page_and_no_other),
     cmocka_unit_test(the_examples_of_help_open_the_page),
+    cmocka_unit_test(the_range_of_jobs_is_the_one_of_the_code),
     cmocka_unit_test(every_verdict_is_a_row_and_no_other),
     cmocka_unit_test(every_key_is_in_the_page_and_no_other),
     cmocka_unit_test(the_numbers_in_the_text_are_those_of_the_code),
