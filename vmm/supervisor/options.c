@@ -81,10 +81,16 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* ARGUMENT is not an option of ours, or lacks its value. */
+static const char short_options[] = ":c:o:s:j:nqvh";
+
+/* What was read last is not an option of ours, or lacks its value. */
 static int option_err(int code, char **argv, struct err *err)
 {
-    const char *written = argv[optind - 1];
+    const char letter[] = {'-', (char)optopt, '\0'};
+    /* A letter that is unknown may stand in a word with others, which is not behind optind yet. */
+    bool is_letter =
+        code == '?' && optopt > 0 && optopt < OPTION_CONSOLE && !strchr(short_options, optopt);
+    const char *written = is_letter ? letter : argv[optind - 1];
     const char *near = NULL;
 
     if (code == ':')
@@ -227,8 +233,8 @@ int options_parse(struct options *options, int argc, char **argv, struct err *er
 
     *options = (struct options){.command = COMMAND_RUN};
     opterr = 0;
-    optind = 1;
-    while ((code = getopt_long(argc, argv, ":c:o:s:j:nqvh", long_options, NULL)) != -1) {
+    optind = 0; /* getopt(3): everything anew, also what was left of a word */
+    while ((code = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
         struct err problem = ERR_INIT;
 
         if (option_take(options, code, argv, &problem) < 0 && !err_is_set(err))

@@ -73,6 +73,17 @@ static void an_error_does_not_hide_the_options_behind_it(void **state)
     assert_true(options.exit_status);
 }
 
+static void what_is_wrong_is_named(void **state)
+{
+    (void)state;
+    refused("-x", "-x: unknown option");
+    refused("-xq", "-x: unknown option");
+    refused("-c t -qxv", "-x: unknown option");
+    refused("--quiet=1 -c t", "--quiet=1: ");
+    refused("--config", "--config: needs a value");
+    refused("-c t -qo", "-qo: needs a value");
+}
+
 static void help_fits_a_screen(void **state)
 {
     size_t lines = 0;
@@ -103,6 +114,7 @@ int main(void)
         OPTIONS_TEST(exit_code_has_two_words),
         OPTIONS_TEST(what_stdout_is_is_said_once),
         OPTIONS_TEST(an_error_does_not_hide_the_options_behind_it),
+        OPTIONS_TEST(what_is_wrong_is_named),
         OPTIONS_TEST(help_fits_a_screen),
     };
 
