@@ -15,6 +15,11 @@ void guest_describe(struct wire_hello *hello, uint64_t started_ns);
 /* Mount /dev, /proc and cgroups for the agent, and set what holds for the whole guest. */
 int guest_prepare(struct err *err);
 
+/*
+ * Set the wall clock. CLOCK_NS: the host's when the job was made, before this machine ran. A kernel
+ * that has the host's clock (kvm-clock) is later than that and knows better; for one that began in
+ * 1970 the time since its start is added, which is all that can be known.
+ */
 int guest_set_clock(uint64_t clock_ns, struct err *err);
 
 /* Mount the scratch disk at PLACE_SCRATCH, grown to the size in JOB, with the task's folders. */

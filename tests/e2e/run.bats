@@ -56,6 +56,19 @@ load e2e.bash
     (($(stat -c %s "$T/out/stdout") <= 65536))
 }
 
+@test "the clock of the guest is that of the host, and no boot behind it" {
+    local begin end guest started
+    task 'date +%s%3N'
+    begin=$(date +%s%3N)
+    run_task --events
+    end=$(date +%s%3N)
+    expect ok 0
+    guest=$(<"$T/out/stdout")
+    started=$(jq -r 'select(.event == "task_started").time_ms' "$T/stdout")
+    echo "begin $begin, task started $started ms later, guest $guest, end $end"
+    between "$begin + $started - $(result .time.boot_ms) / 2" "$guest" "$end + 50"
+}
+
 @test "stdin, stdout and stderr may be closed" {
     task 'echo hello'
     status=0
