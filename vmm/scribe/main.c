@@ -4,7 +4,7 @@
  * fds and records are those of ipc.h. The setup record is ours; every byte of the streams is
  * hostile.
  *
- * scribe.c is the process, stream.c moves bytes, log.c keeps them, live.c and escape.c show them.
+ * scribe.c is the process, stream.c moves bytes, log.c keeps them, live.c and event.c show them.
  */
 #include <stdlib.h>
 
