@@ -43,7 +43,7 @@ static void child_become(const struct jail_ground *ground, int programs_fd, cons
         return;
     setsid();
     sigemptyset(&none);
-    for (int number = 1; number < 32; number++)
+    for (int number = 1; number < NSIG; number++)
         sigaction(number, &normal, NULL);
     if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
         return;
