@@ -188,9 +188,10 @@ static int import_file_done(struct import *import, struct err *err)
     fd_close(&import->file_fd);
     if (!import->unpacking)
         return 0;
+    if (import_feed_hole(import, import->file_size, err) < 0)
+        return err_wrap(err, "cannot unpack the input %s", import->name);
     import->unpacking = false;
-    if (import_feed_hole(import, import->file_size, err) < 0 ||
-        unpack_finish(&import->unpack, err) < 0)
+    if (unpack_finish(&import->unpack, err) < 0)
         return err_wrap(err, "cannot unpack the input %s", import->name);
     return 0;
 }
@@ -275,5 +276,8 @@ int import_unpack(int fd, int root_fd, const struct job *job, struct err *err)
     while ((more = import_record(&import, err)) > 0)
         import.records++;
     fd_close(&import.file_fd);
+    /* What is exported next must not change under it. */
+    if (import.unpacking)
+        unpack_stop(&import.unpack);
     return more;
 }

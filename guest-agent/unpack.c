@@ -72,3 +72,15 @@ int unpack_finish(struct unpack *unpack, struct err *err)
         return err_set(err, "unpacking ended without a word");
     return 0;
 }
+
+void unpack_stop(struct unpack *unpack)
+{
+    fd_close(&unpack->feed);
+    fd_close(&unpack->status);
+    if (unpack->pid <= 0)
+        return;
+    (void)kill(unpack->pid, SIGKILL);
+    while (waitpid(unpack->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    unpack->pid = 0;
+}

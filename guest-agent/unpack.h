@@ -31,4 +31,7 @@ int unpack_feed(struct unpack *unpack, const void *bytes, size_t size, struct er
 /* Wait for it, after the last byte; fails when the archive could not be unpacked. */
 int unpack_finish(struct unpack *unpack, struct err *err);
 
+/* Instead of that, or after a start that failed: it is killed, and is gone when this returns. */
+void unpack_stop(struct unpack *unpack);
+
 #endif

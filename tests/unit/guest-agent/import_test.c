@@ -51,6 +51,15 @@ int unpack_finish(struct unpack *unpack, struct err *failed)
     return unpack_fault ? err_set(failed, "%s", unpack_fault) : 0;
 }
 
+static int unpack_stops;
+
+void unpack_stop(struct unpack *unpack)
+{
+    assert_int_equal(unpack->pid, 1);
+    fd_close(&fed_directory);
+    unpack_stops++;
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -62,6 +71,7 @@ static int set_up(void **state)
     err = (struct err)ERR_INIT;
     job = (struct job){.uid = getuid(), .gid = getgid()};
     unpack_fault = NULL;
+    unpack_stops = 0;
     return 0;
 }
 
@@ -270,6 +280,23 @@ static void archives_are_handed_over(void **state)
     expect_file("d/tree2", 0644, "x", 1);
 }
 
+/* The export that follows must find everything at rest. */
+static void nothing_goes_on_after_a_failure(void **state)
+{
+    (void)state;
+    job.unpacks[0] = "tree";
+    job.unpack_count = 1;
+    put(ARCHIVE_FILE, "tree", 0644, 5, 0);
+    put_extent("01234", 5, 0);
+    assert_int_equal(unpack(), -1); /* no END */
+    assert_int_equal(unpack_stops, 1);
+    used = ARCHIVE_HEADER_BYTES;
+    records = 0;
+    put(ARCHIVE_FILE, "other/tree", 0644, 0, 0); /* no such directory: nothing was started */
+    assert_int_equal(finish(), -1);
+    assert_int_equal(unpack_stops, 1);
+}
+
 static void a_fault_of_an_archive_names_the_input(void **state)
 {
     (void)state;
@@ -292,6 +319,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(archives_that_are_broken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(archives_are_handed_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_fault_of_an_archive_names_the_input, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nothing_goes_on_after_a_failure, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
