@@ -127,8 +127,12 @@ int manifest_write(
     output_partial_name(partial, OUTPUT_PARTIAL_MANIFEST, plan->run_id);
     fd = openat(output_fd, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!file)
-        return err_sys(err, "cannot create " MANIFEST_NAME);
+    if (!file) {
+        err_sys(err, "cannot create " MANIFEST_NAME);
+        if (fd >= 0)
+            unlinkat(output_fd, partial, 0);
+        return -1;
+    }
     fd_take(&fd);
     json_memory_begin();
     put_manifest(file, plan, outcome);
