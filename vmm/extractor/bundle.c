@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <openssl/evp.h>
 #include <zlib.h>
 
 #include "base/fd.h"
 #include "base/num.h"
+#include "base/sha256.h"
 #include "extractor/beneath.h"
 #include "extractor/tar.h"
 
@@ -31,7 +31,7 @@ struct bundle {
     bool deflating; /* `stream` is to be ended */
     z_stream stream;
     gz_header header;
-    EVP_MD_CTX *hash;
+    struct sha256 hash;
     uint8_t headers[TAR_HEADERS_MAX];
     uint8_t in[BUNDLE_IN_BYTES];
     uint8_t out[BUNDLE_OUT_BYTES];
@@ -45,9 +45,8 @@ static bool bundle_start(struct bundle *bundle)
         return false;
     bundle->deflating = true;
     bundle->header.os = BUNDLE_OS_UNKNOWN;
-    bundle->hash = EVP_MD_CTX_new();
-    return deflateSetHeader(&bundle->stream, &bundle->header) == Z_OK && bundle->hash &&
-           EVP_DigestInit_ex(bundle->hash, EVP_sha256(), NULL) == 1;
+    sha256_begin(&bundle->hash);
+    return deflateSetHeader(&bundle->stream, &bundle->header) == Z_OK;
 }
 
 struct bundle *bundle_make(int dir_fd, struct err *err)
@@ -77,7 +76,6 @@ void bundle_free(struct bundle *bundle)
         return;
     if (bundle->deflating)
         deflateEnd(&bundle->stream);
-    EVP_MD_CTX_free(bundle->hash);
     fd_close(&bundle->fd);
     free(bundle);
 }
@@ -93,15 +91,14 @@ static int bundle_put(
     bundle->stream.avail_in = (uInt)size;
     for (;;) {
         size_t made;
-        int status, hashed;
+        int status;
 
         bundle->stream.next_out = bundle->out;
         bundle->stream.avail_out = sizeof(bundle->out);
         status = deflate(&bundle->stream, flush);
         must(status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR);
         made = sizeof(bundle->out) - bundle->stream.avail_out;
-        hashed = EVP_DigestUpdate(bundle->hash, bundle->out, made);
-        must(hashed == 1);
+        sha256_add(&bundle->hash, bundle->out, made);
         if (fd_pwrite_all(bundle->fd, bundle->out, made, bundle->bytes) < 0)
             return err_sys(err, "cannot write the bundle");
         bundle->bytes += made;
@@ -142,13 +139,10 @@ int bundle_end(
     struct bundle *bundle, uint64_t *bytes, uint8_t digest[IPC_DIGEST_BYTES], struct err *err)
 {
     static const uint8_t zeroes[TAR_END_BYTES];
-    unsigned int length = 0;
-    int hashed;
 
     if (bundle_put(bundle, zeroes, sizeof(zeroes), Z_FINISH, err) < 0)
         return -1;
-    hashed = EVP_DigestFinal_ex(bundle->hash, digest, &length);
-    must(hashed == 1 && length == IPC_DIGEST_BYTES);
+    sha256_end(&bundle->hash, digest);
     *bytes = bundle->bytes;
     if (syncfs(bundle->fd) < 0 || close(fd_take(&bundle->fd)) < 0)
         return err_sys(err, "cannot finish the bundle");

@@ -6,8 +6,6 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-#include <openssl/evp.h>
-
 #include "base/fd.h"
 #include "extractor/extract.h"
 #include "extractor/powers.h"
@@ -45,16 +43,6 @@ static int extractor_wait_for_setup(struct ipc_extract *setup, struct err *err)
     return ipc_get_extract(&record, setup, err);
 }
 
-/* libcrypto sets itself up at its first use, with system calls that the jail need not have. */
-static int extractor_warm_up(struct err *err)
-{
-    uint8_t digest[EVP_MAX_MD_SIZE];
-
-    if (EVP_Digest("", 0, digest, NULL, EVP_sha256(), NULL) != 1)
-        return err_set(err, "SHA-256 is not available");
-    return 0;
-}
-
 int extractor_run(struct err *err)
 {
     struct archive_source source = {.read = extractor_read_disk};
@@ -67,8 +55,7 @@ int extractor_run(struct err *err)
     umask(022);
     if (jail_enter(&jail, &extractor_powers, err) < 0 ||
         extractor_wait_for_setup(&setup, err) < 0 ||
-        fd_size(EXTRACTOR_FD_DISK, &source.size_bytes, err) < 0 ||
-        extractor_warm_up(err) < 0 || jail_seal(&jail, err) < 0)
+        fd_size(EXTRACTOR_FD_DISK, &source.size_bytes, err) < 0 || jail_seal(&jail, err) < 0)
         return -1;
     extract_archive(&source, &setup, EXTRACTOR_FD_OUT, &sink, &result);
     return ipc_send_extracted(IPC_FD, &result, err);
