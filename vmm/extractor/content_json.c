@@ -7,10 +7,10 @@
  */
 #include "extractor/content_formats.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <yajl/yajl_parse.h>
 
-#include "base/err.h"
 #include "base/num.h"
 #include "extractor/content.h"
 
@@ -29,6 +29,15 @@ union json_size {
     max_align_t align;
 };
 
+/*
+ * yajl does not ask whether it got memory, and has no way back. The process ends with what says so
+ * to the supervisor, as main() would end it: nothing of this export is published then.
+ */
+_Noreturn static void json_without_memory(void)
+{
+    _Exit(ENOMEM);
+}
+
 static void *json_realloc(void *context, void *pointer, size_t size)
 {
     struct json_check *check = context;
@@ -36,7 +45,8 @@ static void *json_realloc(void *context, void *pointer, size_t size)
     size_t old_bytes = old ? old->bytes : 0;
     union json_size *grown = realloc(old, sizeof(*grown) + size);
 
-    must(grown != NULL); /* yajl does not ask */
+    if (!grown)
+        json_without_memory();
     grown->bytes = size;
     check->memory_bytes += size - old_bytes;
     return grown + 1;
@@ -84,7 +94,7 @@ struct json_check *json_check_make(void)
         .malloc = json_malloc, .realloc = json_realloc, .free = json_release, .ctx = check};
 
     if (!check)
-        return NULL;
+        json_without_memory();
     check->parser = yajl_alloc(&callbacks, &functions, check);
     return check;
 }
