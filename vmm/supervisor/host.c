@@ -96,6 +96,8 @@ int host_probe(int programs_fd, int kvm_fd, struct ipc_probed *probed, struct er
     jail_limits_monitor(&order, &config, 0, 0);
     order.limit_count--; /* the number of processes: there is no namespace for it */
     ground.parent_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    if (ground.parent_fd < 0)
+        return err_sys(err, "cannot make a pidfd");
     failed = child_spawn(&monitor, &ground, programs_fd, "vmrun-monitor", fds, count, err);
     if (failed == 0)
         failed = child_order(&monitor, &order, err);

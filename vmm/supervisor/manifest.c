@@ -12,7 +12,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/mem.h"
 #include "supervisor/artifact_json.h"
 #include "supervisor/json_memory.h"
@@ -116,24 +115,18 @@ static void put_manifest(FILE *file, const struct plan *plan, const struct outco
         (unsigned long long)artifacts_unlisted(outcome, listed));
 }
 
-int manifest_write(
-    int output_fd, const struct plan *plan, const struct outcome *outcome, struct err *err)
+/* Returns 0 when all of it is on the disk. */
+static int manifest_fill(
+    int fd, const struct plan *plan, const struct outcome *outcome, struct err *err)
 {
-    char partial[OUTPUT_PARTIAL_BYTES];
-    AUTO_FD int fd = -1;
-    FILE *file;
+    FILE *file = fdopen(fd, "w");
     bool written;
 
-    output_partial_name(partial, OUTPUT_PARTIAL_MANIFEST, plan->run_id);
-    fd = openat(output_fd, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    file = fd < 0 ? NULL : fdopen(fd, "w");
     if (!file) {
-        err_sys(err, "cannot create " MANIFEST_NAME);
-        if (fd >= 0)
-            unlinkat(output_fd, partial, 0);
+        err_sys(err, "cannot write " MANIFEST_NAME);
+        close(fd);
         return -1;
     }
-    fd_take(&fd);
     json_memory_begin();
     put_manifest(file, plan, outcome);
     written =
@@ -144,7 +137,21 @@ int manifest_write(
         err_sys(err, "cannot write " MANIFEST_NAME);
     if (fclose(file) != 0 && written)
         written = err_sys(err, "cannot write " MANIFEST_NAME) == 0;
-    if (written && output_publish(output_fd, partial, output_fd, MANIFEST_NAME, err) == 0)
+    return written ? 0 : -1;
+}
+
+int manifest_write(
+    int output_fd, const struct plan *plan, const struct outcome *outcome, struct err *err)
+{
+    char partial[OUTPUT_PARTIAL_BYTES];
+    int fd;
+
+    output_partial_name(partial, OUTPUT_PARTIAL_MANIFEST, plan->run_id);
+    fd = openat(output_fd, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return err_sys(err, "cannot create " MANIFEST_NAME);
+    if (manifest_fill(fd, plan, outcome, err) == 0 &&
+        output_publish(output_fd, partial, output_fd, MANIFEST_NAME, err) == 0)
         return 0;
     unlinkat(output_fd, partial, 0);
     return -1;

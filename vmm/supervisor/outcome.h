@@ -125,6 +125,9 @@ struct outcome {
 
 void outcome_free(struct outcome *outcome);
 
+/* One more artifact, as ENTRY says, or on error none. */
+int outcome_add_artifact(struct outcome *outcome, const struct ipc_entry *entry, struct err *err);
+
 /* Milliseconds from one moment to another; false when one of them never came. */
 bool outcome_span_ms(
     const struct outcome *outcome, enum outcome_moment from, enum outcome_moment to, double *ms);

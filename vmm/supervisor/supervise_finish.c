@@ -205,37 +205,6 @@ static void finish_artifacts(struct supervision *run)
     run_enter(run, STATE_DONE);
 }
 
-static int keep_entry(struct supervision *run, const struct ipc_entry *entry, struct err *err)
-{
-    struct outcome *outcome = run->outcome;
-    struct outcome_artifact *artifact;
-
-    if ((outcome->artifact_count & (outcome->artifact_count - 1)) ==
-        0) { /* grow at powers of two */
-        size_t room = outcome->artifact_count ? 2 * outcome->artifact_count : 1;
-        void *grown = reallocarray(outcome->artifacts, room, sizeof(*outcome->artifacts));
-
-        if (!grown)
-            return err_sys(err, "cannot keep the names of the artifacts");
-        outcome->artifacts = grown;
-    }
-    artifact = &outcome->artifacts[outcome->artifact_count];
-    *artifact = (struct outcome_artifact){.kind = entry->kind,
-        .mode = entry->mode,
-        .size = entry->size,
-        .type = entry->type,
-        .exported = entry->kind == ENTRY_SKIPPED ? NULL : strdup(entry->exported),
-        .name_bytes = entry->name_bytes,
-        .name = malloc(entry->name_bytes + 1)};
-    outcome->artifact_count++; /* outcome_free() takes it from here, whole or not */
-    if (!artifact->name || (entry->kind != ENTRY_SKIPPED && !artifact->exported))
-        return err_sys(err, "cannot keep the names of the artifacts");
-    memcpy(artifact->sha256, entry->sha256, sizeof(artifact->sha256));
-    memcpy(artifact->reason, entry->reason, sizeof(artifact->reason));
-    memcpy(artifact->name, entry->name, entry->name_bytes);
-    return 0;
-}
-
 static int take_extractor_record(
     struct supervision *run, const struct ipc_record *record, struct err *err)
 {
@@ -256,7 +225,7 @@ static int take_extractor_record(
         return err_set(err, "the extractor reported more entries than it may");
     if (ipc_get_entry(record, &entry, err) < 0)
         return -1;
-    return keep_entry(run, &entry, err);
+    return outcome_add_artifact(outcome, &entry, err);
 }
 
 /* As take_records() in supervise.c: a bounded number; true when there may be more. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* LINK: -Wl,--wrap=fdopen */
 /* artifacts_test.c: what was reported against what was asked for, and the manifest of it. */
 #include <errno.h>
 #include <fcntl.h>
@@ -228,6 +229,29 @@ static void a_manifest_replaces_nothing(void **state)
     assert_int_equal(faccessat(output_fd, ".manifest.json.run-1.partial", F_OK, 0), -1);
 }
 
+static bool fdopen_fails;
+
+FILE *__real_fdopen(int fd, const char *mode);
+FILE *__wrap_fdopen(int fd, const char *mode);
+
+FILE *__wrap_fdopen(int fd, const char *mode)
+{
+    errno = ENOMEM;
+    return fdopen_fails ? NULL : __real_fdopen(fd, mode);
+}
+
+static void a_manifest_that_cannot_be_written_is_not_left(void **state)
+{
+    struct err err = ERR_INIT;
+
+    (void)state;
+    fdopen_fails = true;
+    assert_int_equal(manifest_write(output_fd, &plan, &outcome, &err), -1);
+    fdopen_fails = false;
+    assert_int_equal(err.errnum, ENOMEM);
+    assert_int_equal(faccessat(output_fd, ".manifest.json.run-1.partial", F_OK, 0), -1);
+}
+
 static void names_that_go_elsewhere(void **state)
 {
     static const char *const good[] = {
@@ -250,6 +274,7 @@ static const struct CMUnitTest tests[] = {
     TEST(what_the_extractor_refused_stays),
     TEST(a_manifest_has_everything),
     TEST(a_manifest_replaces_nothing),
+    TEST(a_manifest_that_cannot_be_written_is_not_left),
     TEST(names_that_go_elsewhere),
 };
 
