@@ -120,6 +120,12 @@ END
     [[ $(result .limit) == memory && $(hits) == memory && $(result .signal) == 9 ]]
     between 60000000 "$(result .guest_claims.memory_peak_bytes)" 67108864
     [[ $(result .guest_claims.oom_kills) -ge 1 ]]
+    # Nobody outlives it, not even who did not eat.
+    rm -r "$T/out"
+    sed -i 's/^command.*/command = sh -c "python3 eat.py 80; echo survived"/' "$T/task.ini"
+    run_task
+    expect limit 137
+    [[ $(result .limit) == memory && ! -s $T/out/stdout ]]
 }
 
 @test "open files: exactly as many as allowed" {

@@ -143,7 +143,7 @@ static enum verdict_event event_of_task(const struct wire_exited *exited)
         return EVENT_LIMIT_CPU;
     if (exited->limits & WIRE_LIMIT_IDLE)
         return EVENT_LIMIT_IDLE;
-    /* A task that outlives the OOM kill of a child of its own decides for itself how it ends. */
+    /* The whole task is killed, but a main process that had ended before has its own verdict. */
     if ((exited->limits & WIRE_LIMIT_MEMORY) && exited->how == WIRE_HOW_SIGNALLED &&
         exited->code == SIGKILL)
         return EVENT_LIMIT_MEMORY;

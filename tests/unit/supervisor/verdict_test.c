@@ -92,7 +92,7 @@ static void limits_are_told_from_failures(void **state)
     good_run(WIRE_HOW_SIGNALLED, SIGKILL, WIRE_LIMIT_MEMORY);
     assert_verdict("limit", "memory", 137);
     assert_int_equal(verdict.limit_count, 1);
-    /* A task that survives the OOM kill of its child ends as it likes. */
+    /* A main process that ended before what it left behind was killed. */
     good_run(WIRE_HOW_EXITED, 4, WIRE_LIMIT_MEMORY | WIRE_LIMIT_PROCESSES);
     assert_verdict("nonzero", NULL, 4);
     assert_int_equal(verdict.limit_count, 2);
