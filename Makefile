@@ -56,9 +56,9 @@ include vmm/sources.mk
 EXECUTABLES := vmrun vmrun-monitor vmrun-scribe vmrun-extractor
 
 vmrun_LIBS           := -linih -ljansson -lcrypto -lseccomp
-vmrun-monitor_LIBS   := -lfdt -lseccomp
-vmrun-scribe_LIBS    := -lcrypto -lseccomp
-vmrun-extractor_LIBS := -lcrypto -lyajl -lz -lseccomp
+vmrun-monitor_LIBS   := -lfdt
+vmrun-scribe_LIBS    := -lcrypto
+vmrun-extractor_LIBS := -lcrypto -lyajl -lz
 
 objects = $(patsubst %.c,$(OBJ)/%.o,$($(1)_SOURCES))
 

@@ -19,8 +19,8 @@
 
 #include <linux/seccomp.h>
 
+#include "base/filter_arch.h"
 #include "base/num.h"
-#include "filter_arch.h"
 
 #define FILTER_RULE_COUNT (sizeof(filter_rules) / sizeof(filter_rules[0]))
 #define FILTER_NAMESPACES                                                                          \

@@ -16,9 +16,9 @@
 #include <linux/seccomp.h>
 
 #include "base/fd.h"
+#include "base/filter_arch.h"
 #include "base/num.h"
 #include "confine.h"
-#include "filter_arch.h"
 #include "wire/wire.h"
 
 enum { CHILD_FD_FEED = 0, CHILD_FD_STATUS = 1, CHILD_FD_DIRECTORY = 2, CHILD_FD_HIGH = 64 };

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* filter.c: see filter.h. Runs in each child before the gate, but for the handler of debug mode. */
+/*
+ * filter.c: see filter.h. Runs in each child before the gate, but for the handler of debug mode.
+ *
+ * Classic BPF by hand: a row is a few instructions that end in "allow" or fall through to the next.
+ * A library that writes filters was tried: where it lacks memory it hands over a program with rules
+ * missing or wrong, and says that all is well.
+ */
 #include "jail/filter.h"
 
-#include <errno.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
+#include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/fd.h"
+#include "base/filter_arch.h"
 #include "jail/order.h"
 
 /* What the handler of debug mode does. */
@@ -25,94 +27,95 @@ static const struct powers_call last_words[] = {
 
 /* A sanitizer makes calls of its own; such a build is for tests, and its filters allow all. */
 #ifdef VMRUN_SANITIZED
-#define SANITIZED_OR(action) SCMP_ACT_LOG
+#define SANITIZED_OR(action) SECCOMP_RET_LOG
 #else
 #define SANITIZED_OR(action) (action)
 #endif
 
 static int report_fd = -1; /* of debug mode */
 
-static int filter_err(int negative, const char *what, struct err *err)
+static void filter_add(
+    struct filter *filter, uint16_t code, uint32_t k, uint8_t skip_true, uint8_t skip_false)
 {
-    errno = -negative;
-    return err_sys(err, "seccomp filter: %s", what);
+    must(filter->program.len < FILTER_MAX);
+    filter->code[filter->program.len++] =
+        (struct sock_filter){.code = code, .jt = skip_true, .jf = skip_false, .k = k};
 }
 
-static int filter_add(scmp_filter_ctx filter, const struct powers_call *call, struct err *err)
+static void filter_load_word(struct filter *filter, size_t offset)
 {
-    struct scmp_arg_cmp compares[POWERS_ARGS_MAX];
-    unsigned int count = 0;
-    int failed;
+    filter_add(filter, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+static void filter_return(struct filter *filter, uint32_t verdict)
+{
+    filter_add(filter, BPF_RET | BPF_K, verdict, 0, 0);
+}
+
+/* Calls by another door (32 bits, x32) are not checked by number, but refused. */
+static void filter_check_arch(struct filter *filter, uint32_t refuse)
+{
+    filter_load_word(filter, offsetof(struct seccomp_data, arch));
+    filter_add(filter, BPF_JMP | BPF_JEQ | BPF_K, FILTER_ARCH, 1, 0);
+    filter_return(filter, refuse);
+    filter_load_word(filter, offsetof(struct seccomp_data, nr));
+    filter_add(filter, BPF_JMP | BPF_JSET | BPF_K, FILTER_FOREIGN_CALLS, 0, 1);
+    filter_return(filter, refuse);
+}
+
+/* The lower half of an argument, as both architectures are little-endian. A failure skips SKIP. */
+static void filter_check_arg(struct filter *filter, const struct powers_arg *arg, uint8_t skip)
+{
+    filter_load_word(filter, offsetof(struct seccomp_data, args) + arg->index * sizeof(uint64_t));
+    if (arg->check == POWERS_IS)
+        filter_add(filter, BPF_JMP | BPF_JEQ | BPF_K, arg->value, 0, skip);
+    else
+        filter_add(filter, BPF_JMP | BPF_JSET | BPF_K, arg->value, skip, 0);
+}
+
+/* Expects the number of the call in A, and leaves it there. */
+static void filter_allow(struct filter *filter, const struct powers_call *call)
+{
+    uint8_t checks = 0;
 
     for (size_t i = 0; i < POWERS_ARGS_MAX; i++) {
-        const struct powers_arg *arg = &call->args[i];
-
-        if (arg->check == POWERS_IS)
-            compares[count++] =
-                SCMP_CMP64(arg->index, SCMP_CMP_MASKED_EQ, UINT32_MAX, (uint64_t)arg->value);
-        else if (arg->check == POWERS_LACKS)
-            compares[count++] =
-                SCMP_CMP64(arg->index, SCMP_CMP_MASKED_EQ, (uint64_t)arg->value, UINT64_C(0));
+        if (call->args[i].check != POWERS_ANY)
+            checks++;
     }
-    failed = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call->number, count, compares);
-    return failed < 0 ? filter_err(failed, call->name, err) : 0;
+    /* Past the checks and "allow": to where A is loaded anew, or to the next row. */
+    filter_add(
+        filter, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call->number, 0, (uint8_t)(2 * checks + 1));
+    for (uint8_t i = 0, left = checks; i < POWERS_ARGS_MAX; i++) {
+        if (call->args[i].check == POWERS_ANY)
+            continue;
+        left--;
+        filter_check_arg(filter, &call->args[i], (uint8_t)(2 * left + 1));
+    }
+    filter_return(filter, SECCOMP_RET_ALLOW);
+    if (checks > 0)
+        filter_load_word(filter, offsetof(struct seccomp_data, nr));
 }
 
-static int filter_add_all(scmp_filter_ctx filter, const struct powers_call *calls, struct err *err)
+static void filter_allow_all(struct filter *filter, const struct powers_call *calls)
 {
-    int failed = 0;
-
-    for (; calls->name && failed == 0; calls++) {
-        if (calls->number >= 0)
-            failed = filter_add(filter, calls, err);
+    for (; calls->name; calls++) {
+        if (calls->number >= 0) /* one that this architecture has */
+            filter_allow(filter, calls);
     }
-    return failed;
 }
 
-/* The program by way of a file in memory: libseccomp writes it nowhere else. */
-static int filter_export(scmp_filter_ctx filter, struct sock_fprog *program, struct err *err)
+void filter_make(const struct powers_thread *thread, bool debug, struct filter *filter)
 {
-    AUTO_FD int fd = memfd_create("filter", MFD_CLOEXEC);
-    uint64_t size;
-    int failed = fd < 0 ? -errno : seccomp_export_bpf(filter, fd);
+    uint32_t refuse = debug ? SECCOMP_RET_TRAP : SANITIZED_OR(SECCOMP_RET_KILL_PROCESS);
 
-    if (failed < 0)
-        return filter_err(failed, "cannot export it", err);
-    if (fd_size(fd, &size, err) < 0)
-        return -1;
-    must(size > 0 && size % sizeof(struct sock_filter) == 0 &&
-         size / sizeof(struct sock_filter) <= BPF_MAXINSNS);
-    program->len = (unsigned short)(size / sizeof(struct sock_filter));
-    program->filter = malloc(size);
-    must(program->filter != NULL);
-    if (fd_pread_all(fd, program->filter, size, 0) != (ssize_t)size)
-        return err_sys(err, "seccomp filter: cannot read it back");
-    return 0;
-}
-
-int filter_make(
-    const struct powers_thread *thread, bool debug, struct sock_fprog *program, struct err *err)
-{
-    uint32_t refuse = debug ? SCMP_ACT_TRAP : SANITIZED_OR(SCMP_ACT_KILL_PROCESS);
-    scmp_filter_ctx filter = seccomp_init(refuse);
-    int failed = filter ? 0 : -ENOMEM;
-
-    /* Calls by another door (32 bits, x32) are not checked by number, but refused. */
-    if (failed == 0)
-        failed = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, refuse);
-    if (failed < 0) {
-        filter_err(failed, "cannot begin it", err);
-    } else {
-        failed = filter_add_all(filter, thread->calls, err);
-        if (failed == 0 && thread->arch_calls)
-            failed = filter_add_all(filter, thread->arch_calls, err);
-        if (failed == 0 && debug)
-            failed = filter_add_all(filter, last_words, err);
-        if (failed == 0)
-            failed = filter_export(filter, program, err);
-    }
-    seccomp_release(filter);
-    return failed < 0 ? -1 : 0;
+    filter->program = (struct sock_fprog){.filter = filter->code};
+    filter_check_arch(filter, refuse);
+    filter_allow_all(filter, thread->calls);
+    if (thread->arch_calls)
+        filter_allow_all(filter, thread->arch_calls);
+    if (debug)
+        filter_allow_all(filter, last_words);
+    filter_return(filter, refuse);
 }
 
 /* Debug mode. */
@@ -134,7 +137,7 @@ int filter_report_refused(int fd, struct err *err)
     return 0;
 }
 
-int filter_load(const struct sock_fprog *program)
+int filter_load(const struct filter *filter)
 {
-    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program);
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter->program);
 }

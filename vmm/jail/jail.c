@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "jail/filter.h"
 #include "jail/root.h"
 
 /*
@@ -77,15 +76,14 @@ static int filters_make(struct jail *jail, struct err *err)
     for (size_t i = 0; i < POWERS_THREADS_MAX; i++) {
         const struct powers_thread *thread = jail->powers->threads[i];
 
-        if (thread && filter_make(thread, jail->order.debug, &jail->filters[i], err) < 0)
-            return -1;
+        if (thread)
+            filter_make(thread, jail->order.debug, &jail->filters[i]);
     }
     return jail->order.debug ? filter_report_refused(JAIL_FD, err) : 0;
 }
 
 /*
  * The namespaces came with the process (ground.h). The order of the rest:
- *   the filters are made while there is a heap without limits,
  *   the root goes while there are capabilities to mount with,
  *   then user and capabilities, and with them the wish to die with the supervisor, so that is made
  *   anew; the new user would make the process undumpable, so that too, as the supervisor has yet
@@ -116,7 +114,7 @@ int jail_enter(struct jail *jail, const struct powers *powers, struct err *err)
         return -1;
     }
     if (jail_say(JAIL_FD, JAIL_CONFINED, 0, NULL) < 0)
-        return err_sys(err, "the supervisor is gone");
+        return err_sys(err, "cannot say that the jail is entered");
     return 0;
 }
 

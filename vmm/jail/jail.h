@@ -15,16 +15,16 @@
 #ifndef VMM_JAIL_JAIL_H
 #define VMM_JAIL_JAIL_H
 
-#include <linux/filter.h>
-
 #include "base/err.h"
+#include "jail/filter.h"
 #include "jail/order.h"
 #include "jail/powers.h"
 
+/* Stays where it was entered. */
 struct jail {
     const struct powers *powers;
     struct jail_order order;
-    struct sock_fprog filters[POWERS_THREADS_MAX];
+    struct filter filters[POWERS_THREADS_MAX];
 };
 
 /* Up to and with Landlock; the filters are made, but not in force yet. */

@@ -12,11 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <linux/seccomp.h>
-
+#include "base/filter_arch.h"
 #include "guest-agent/filter.h"
-#include "guest-agent/filter_arch.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/bpf.h"
 
 static struct sock_filter code[FILTER_MAX];
 static size_t count;
@@ -28,51 +26,12 @@ static int set_up(void **state)
     return 0;
 }
 
-static bool jump_taken(const struct sock_filter *at, uint32_t a)
-{
-    switch (at->code) {
-    case BPF_JMP | BPF_JEQ | BPF_K:
-        return a == at->k;
-    case BPF_JMP | BPF_JGT | BPF_K:
-        return a > at->k;
-    case BPF_JMP | BPF_JSET | BPF_K:
-        return a & at->k;
-    default:
-        fail_msg("unexpected instruction %x", at->code);
-        return false;
-    }
-}
-
-/* What the filter says; the end of the program must be a return. STEPS counts. */
-static uint32_t run(const struct seccomp_data *data, unsigned *steps)
-{
-    uint32_t a = 0;
-
-    for (size_t at = 0; at < count; at++) {
-        const struct sock_filter *now = &code[at];
-
-        (*steps)++;
-        if (now->code == (BPF_RET | BPF_K))
-            return now->k;
-        if (now->code == (BPF_LD | BPF_W | BPF_ABS)) {
-            assert_true(now->k % 4 == 0 && now->k + 4 <= sizeof(*data));
-            memcpy(&a, (const char *)data + now->k, sizeof(a));
-        } else if (now->code == (BPF_JMP | BPF_JA)) {
-            at += now->k;
-        } else {
-            at += jump_taken(now, a) ? now->jt : now->jf;
-        }
-    }
-    fail_msg("the program has an end without a verdict");
-    return 0;
-}
-
 static uint32_t verdict(int number, uint64_t argument)
 {
     struct seccomp_data data = {.nr = number, .arch = FILTER_ARCH, .args = {argument}};
     unsigned steps = 0;
 
-    return run(&data, &steps);
+    return bpf_run(code, count, &data, &steps);
 }
 
 static void expect_error(int number, uint64_t argument, int error)
@@ -164,7 +123,7 @@ static void foreign_architectures(void **state)
     unsigned steps = 0;
 
     (void)state;
-    assert_int_equal(run(&data, &steps), SECCOMP_RET_KILL_PROCESS);
+    assert_int_equal(bpf_run(code, count, &data, &steps), SECCOMP_RET_KILL_PROCESS);
     expect_error((int)(SYS_read | FILTER_FOREIGN_CALLS), 0, ENOSYS);
     expect_error(-1, 0, ENOSYS);
 }
@@ -179,7 +138,7 @@ static void short_for_every_call(void **state)
         struct seccomp_data data = {.nr = number, .arch = FILTER_ARCH};
         unsigned steps = 0;
 
-        (void)run(&data, &steps);
+        (void)bpf_run(code, count, &data, &steps);
         most = steps > most ? steps : most;
     }
     assert_in_range(most, 1, 30);

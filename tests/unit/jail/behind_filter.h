@@ -4,7 +4,6 @@
 #define TESTS_UNIT_JAIL_BEHIND_FILTER_H
 
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,22 +15,20 @@
 static bool passes_filter(
     const struct powers_thread *thread, long end, long number, const long args[4])
 {
-    struct sock_fprog program = {0};
-    struct err err = ERR_INIT;
+    struct filter filter;
     int status = 0;
     pid_t pid;
 
-    assert_int_equal(filter_make(thread, false, &program, &err), 0);
+    filter_make(thread, false, &filter);
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || filter_load(&program) < 0)
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || filter_load(&filter) < 0)
             _exit(1);
         syscall(number, args[0], args[1], args[2], args[3]);
         syscall(end, 0);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    free(program.filter);
     assert_true(status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS));
     return status == 0;
 }

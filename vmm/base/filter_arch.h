@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* filter_arch.h: what the filter must know of each architecture. */
-#ifndef AGENT_FILTER_ARCH_H
-#define AGENT_FILTER_ARCH_H
+/* filter_arch.h: what a seccomp filter must know of each architecture (children, guest agent). */
+#ifndef VMM_BASE_FILTER_ARCH_H
+#define VMM_BASE_FILTER_ARCH_H
 
 #include <linux/audit.h>
 
