@@ -137,15 +137,18 @@ static int jail_close(const struct jail *jail, struct err *err)
 int jail_seal(struct jail *jail, struct err *err)
 {
     struct jail_message gate;
+    int heard;
 
     if (jail_close(jail, err) < 0) {
         jail_fail(err);
         return -1;
     }
-    if (jail_say(JAIL_FD, JAIL_SEALED, 0, NULL) < 0 || jail_hear(JAIL_FD, &gate, err) != 1 ||
-        gate.word != JAIL_GATE)
-        return err_set(err, "the gate stays closed");
-    return 0;
+    if (jail_say(JAIL_FD, JAIL_SEALED, 0, NULL) < 0)
+        return err_sys(err, "cannot ask for the gate to be opened");
+    heard = jail_hear(JAIL_FD, &gate, err);
+    if (heard < 0)
+        return -1;
+    return heard == 1 && gate.word == JAIL_GATE ? 0 : err_set(err, "the gate stays closed");
 }
 
 void jail_fail(const struct err *err)

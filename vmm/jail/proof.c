@@ -162,7 +162,8 @@ static int status_number(
     char *end;
 
     if (!field || strtoull(field, &end, base) != wanted || end == field)
-        return err_set(err, "%s is %.20s, not %llu", name, field ? field : "missing", wanted);
+        return err_set(err, "%s is %.*s, not %llu", name, (int)(field ? strcspn(field, "\n") : 7),
+            field ? field : "missing", wanted);
     return 0;
 }
 

@@ -95,8 +95,11 @@ int child_sealed(
         err_wrap(err, "%s is not in its jail", child->name);
         return child_forgive(child, err);
     }
-    child->gated = false; /* if it is gone, that is seen at its pidfd */
-    (void)jail_say(child->jail, JAIL_GATE, 0, NULL);
+    if (jail_say(child->jail, JAIL_GATE, 0, NULL) < 0) {
+        err_sys(err, "cannot open the gate of %s", child->name);
+        return child_forgive(child, err);
+    }
+    child->gated = false;
     return 0;
 }
 

@@ -47,6 +47,7 @@ static void jail_ready(void *context, uint32_t events)
         text_copy(run->outcome->extractor_end, sizeof(run->outcome->extractor_end), err.text);
         child_kill(jail->child);
     } else {
+        child_kill(jail->child); /* it waits at a gate that stays closed */
         run_fail(run, &err);
     }
 }

@@ -31,11 +31,14 @@ static int status_with(const char *from, const char *to, enum jail_ground_kind k
     char text[1024] = "";
     const char *at = strstr(STATUS, from);
     struct err err = ERR_INIT;
+    int failed;
 
     assert_non_null(at);
     snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - STATUS), STATUS, to, at + strlen(from));
     other.kind = kind;
-    return proof_status_text(text, &other, &err);
+    failed = proof_status_text(text, &other, &err);
+    assert_null(strchr(err.text, '\n')); /* a message is one line */
+    return failed;
 }
 
 static void every_line_of_the_status_counts(void **state)
