@@ -17,7 +17,8 @@ $(FAULT)/wrapper: tests/fault/wrapper.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -D_GNU_SOURCE -std=gnu17 -O2 $(WARNINGS) -static -o $@ $<
 
-$(FAULT)/stand-in: $(patsubst %.c,$(OBJ)/%.o,tests/fault/stand_in.c $(BASE) $(WIRE) $(IPC))
+$(FAULT)/stand-in: $(patsubst %.c,$(OBJ)/%.o,tests/fault/stand_in.c $(BASE) $(WIRE) $(IPC) \
+                       $(JAIL_CHILD) vmm/monitor/powers.c vmm/monitor/arch/$(ARCH)/calls.c)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^

@@ -3,10 +3,10 @@
 """drive.py: one run of a small task for each call that can fail, with that call failing.
 
 First one run that only counts: how many allocations, opens, forks and writes each process of a run
-makes. Then run after run with one of them failing, and after each: did vmrun end in time, not by a
-signal, with 125 and a line that says why, or with the task's own result? Is result.json there and as
-the schema says, and is nothing left? See fault.h, interpose.c and wrapper.c; needs `make fault` and a
-host that runs guests.
+makes, and calls on its way into its jail. Then run after run with one of them failing, and after
+each: did vmrun end in time, not by a signal, with 125 and a line that says why, or with the task's
+own result? Is result.json there and as the schema says, and is nothing left? See fault.h,
+interpose.c and wrapper.c; needs `make fault` and a host that runs guests.
 
     drive.py --stand-in                 every call of all but the monitor, without guests
     drive.py --process vmrun-monitor    every call of the monitor
@@ -31,8 +31,8 @@ import time
 import jsonschema
 
 PROCESSES = ["vmrun", "vmrun-monitor", "vmrun-scribe", "vmrun-extractor"]
-KINDS = ["alloc", "open", "fork", "write"]  # enum fault_kind
-STATE = struct.Struct("<II4IIiQ32s88s")  # struct fault_state
+KINDS = ["alloc", "open", "fork", "write", "jail"]  # enum fault_kind
+STATE = struct.Struct("<II5IIiIQ32s88s")  # struct fault_state
 BUILD = pathlib.Path("build").resolve()
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(
     pathlib.Path("doc/result.schema.json").read_text()))
@@ -68,7 +68,8 @@ dir = {dir}/out
 # What a line of vmrun's may name a failed call by.
 NAMED = re.compile("Cannot allocate memory|out of memory|without memory|Too many open files|"
                    "Resource temporarily unavailable|No space left|No buffer space|"
-                   "Input/output error|No locks available|Operation not permitted")
+                   "Input/output error|No locks available|Operation not permitted|"
+                   "is not in its jail")
 
 
 class Bench:
@@ -95,15 +96,15 @@ class Bench:
     def arm(self, process, kind, at):
         """The state and the environment with which PROCESS fails its AT-th call of KIND."""
         state = self.dir / f"state.{process}"
-        state.write_bytes(STATE.pack(kind, at, 0, 0, 0, 0, 0, 0, 0, b"", b""))
+        state.write_bytes(STATE.pack(kind, at, *[0] * len(KINDS), 0, 0, 0, 0, b"", b""))
         return {"LD_PRELOAD": str(self.library), "FAULT_STATE": str(state)}
 
     def state(self, process):
         """counts, fired, errno, text of the failed call"""
-        fields = STATE.unpack((self.dir / f"state.{process}").read_bytes())
-        call = fields[9].rstrip(b"\0").decode()
-        where = fields[10].rstrip(b"\0").decode()
-        return fields[2:6], bool(fields[6]), fields[7], f"{call}() from {where}+{fields[8]:#x}"
+        _, _, *counts, fired, errnum, _, offset, call, caller = STATE.unpack(
+            (self.dir / f"state.{process}").read_bytes())
+        call, caller = (text.rstrip(b"\0").decode() for text in (call, caller))
+        return counts, bool(fired), errnum, f"{call}() from {caller}+{offset:#x}"
 
     def run(self, armed):
         """vmrun with the faults in ARMED: {process: (kind, at)}; (exit code or None, seconds)."""

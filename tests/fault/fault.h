@@ -13,20 +13,21 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum fault_kind { FAULT_ALLOC, FAULT_OPEN, FAULT_FORK, FAULT_WRITE, FAULT_KINDS };
+enum fault_kind { FAULT_ALLOC, FAULT_OPEN, FAULT_FORK, FAULT_WRITE, FAULT_JAIL, FAULT_KINDS };
 
 /* drive.py reads and writes it by these offsets. */
 struct fault_state {
     uint32_t kind;                        /* 0 */
     uint32_t at;                          /* 4 */
     _Atomic uint32_t counts[FAULT_KINDS]; /* 8 */
-    uint32_t fired;                       /* 24 */
-    int32_t errnum;                       /* 28: what the failed call said */
-    uint64_t caller_offset;               /* 32: return address in the file `caller` */
-    char call[32];                        /* 40: the function that failed */
-    char caller[88];                      /* 72 */
+    uint32_t fired;                       /* 28 */
+    int32_t errnum;                       /* 32: what the failed call said */
+    uint32_t unused;                      /* 36 */
+    uint64_t caller_offset;               /* 40: return address in the file `caller` */
+    char call[32];                        /* 48: the function that failed */
+    char caller[88];                      /* 80 */
 };
 
-_Static_assert(sizeof(struct fault_state) == 160, "drive.py knows the layout");
+_Static_assert(sizeof(struct fault_state) == 168, "drive.py knows the layout");
 
 #endif

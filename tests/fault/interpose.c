@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * interpose.c: a preloaded library that makes the n-th allocation, open, fork or write of one
- * process fail (tests only; see fault.h). stdio's own writes are not seen: those carry the lines
- * that tell what failed. Allocations inside the C library are seen, as it calls malloc() through
- * its PLT. Global state: the mapping, and the functions behind ours.
+ * interpose.c: a preloaded library that makes the n-th allocation, open, fork, write or step into
+ * a jail of one process fail (tests only; see fault.h). stdio's own writes are not seen: those
+ * carry the lines that tell what failed. Allocations inside the C library are seen, as it calls
+ * malloc() through its PLT. Global state: the mapping, and the functions behind ours.
  */
 #include "tests/fault/fault.h"
 
@@ -11,6 +11,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <linux/close_range.h>
 #include <linux/kvm.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -21,6 +23,9 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -185,7 +190,8 @@ EXPORT int openat(int directory, const char *path, int flags, ...)
     return FAILS(FAULT_OPEN, EMFILE) ? -1 : REAL(openat)(directory, path, flags, mode);
 }
 
-/* Duplicating is opening; the rest of it changes nothing that could run out. */
+/* Duplicating is opening, and a lock takes memory; the rest of it changes nothing that could run
+ * out. */
 EXPORT int fcntl(int fd, int command, ...)
 {
     va_list args;
@@ -195,6 +201,8 @@ EXPORT int fcntl(int fd, int command, ...)
     argument = va_arg(args, void *);
     va_end(args);
     if ((command == F_DUPFD_CLOEXEC || command == F_DUPFD) && FAILS(FAULT_OPEN, EMFILE))
+        return -1;
+    if (command == F_OFD_SETLK && FAILS(FAULT_WRITE, ENOLCK))
         return -1;
     return REAL(fcntl)(fd, command, argument);
 }
@@ -210,7 +218,14 @@ EXPORT long syscall(long number, ...)
     va_end(args);
     if ((number == SYS_openat2 || number == SYS_pidfd_open) && FAILS(FAULT_OPEN, EMFILE))
         return -1;
+    if (number == SYS_clone3 && FAILS(FAULT_FORK, EAGAIN))
+        return -1;
     if (number == SYS_execveat && FAILS(FAULT_FORK, ENOMEM))
+        return -1;
+    if ((number == SYS_pivot_root || number == SYS_capset || number == SYS_seccomp ||
+            number == SYS_landlock_create_ruleset || number == SYS_landlock_add_rule ||
+            number == SYS_landlock_restrict_self) &&
+        FAILS(FAULT_JAIL, EPERM))
         return -1;
     return REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
@@ -253,6 +268,10 @@ FAULTY(FAULT_WRITE, ENOSPC, -1, int, renameat,
     (from_directory, from, to_directory, to))
 FAULTY(FAULT_WRITE, EIO, -1, int, fchmod, (int fd, mode_t mode), (fd, mode))
 FAULTY(FAULT_WRITE, ENOLCK, -1, int, flock, (int fd, int operation), (fd, operation))
+FAULTY(FAULT_WRITE, EIO, -1, int, fchown, (int fd, uid_t user, gid_t group), (fd, user, group))
+FAULTY(FAULT_WRITE, EIO, -1, int, fchownat,
+    (int directory, const char *path, uid_t user, gid_t group, int flags),
+    (directory, path, user, group, flags))
 
 /* Only adding allocates. */
 EXPORT int epoll_ctl(int epoll_fd, int operation, int fd, struct epoll_event *event)
@@ -276,5 +295,33 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
     return REAL(ioctl)(fd, request, argument);
 }
 
-FAULTY(FAULT_WRITE, EPERM, -1, int, prlimit,
-    (pid_t pid, int resource, const void *limit, void *old), (pid, resource, limit, old))
+/* ---- the way into a jail ---- */
+
+FAULTY(FAULT_JAIL, EPERM, -1, int, mount,
+    (const char *from, const char *to, const char *type, unsigned long flags, const void *data),
+    (from, to, type, flags, data))
+FAULTY(FAULT_JAIL, EPERM, -1, int, umount2, (const char *path, int flags), (path, flags))
+FAULTY(FAULT_JAIL, EPERM, -1, int, chdir, (const char *path), (path))
+FAULTY(FAULT_JAIL, EPERM, -1, int, setgroups, (size_t count, const gid_t *groups), (count, groups))
+FAULTY(FAULT_JAIL, EPERM, -1, int, setresgid, (gid_t real, gid_t effective, gid_t saved),
+    (real, effective, saved))
+FAULTY(FAULT_JAIL, EPERM, -1, int, setresuid, (uid_t real, uid_t effective, uid_t saved),
+    (real, effective, saved))
+FAULTY(FAULT_JAIL, EPERM, -1, int, close_range, (unsigned first, unsigned last, int flags),
+    (first, last, flags))
+FAULTY(FAULT_JAIL, EPERM, -1, int, setrlimit,
+    (__rlimit_resource_t resource, const struct rlimit *limit), (resource, limit))
+
+EXPORT int prctl(int option, ...)
+{
+    unsigned long a[4];
+    va_list args;
+
+    va_start(args, option);
+    for (int i = 0; i < 4; i++)
+        a[i] = va_arg(args, unsigned long);
+    va_end(args);
+    if (FAILS(FAULT_JAIL, EPERM))
+        return -1;
+    return REAL(prctl)(option, a[0], a[1], a[2], a[3]);
+}

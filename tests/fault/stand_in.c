@@ -2,14 +2,21 @@
 /*
  * stand_in.c: stands for vmrun-monitor where the faults are those of the other processes: it says
  * and writes what a monitor does whose guest ran the task of drive.py, within a millisecond and
- * without a guest (tests only).
+ * without a guest (tests only). Its jail is the monitor's own, a thread for each vCPU included, so
+ * that what the supervisor reads back of it is no pretence either.
  */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "ipc/ipc.h"
+#include "jail/jail.h"
+#include "monitor/powers.h"
 #include "wire/archive.h"
 #include "wire/wire.h"
 
@@ -38,14 +45,24 @@ static void say_all(void)
     say(IPC_EXPORTED, bytes, wire_put_exported(bytes, sizeof(bytes), &exported));
 }
 
+/* The jail allows the call that the disk makes, and no other that writes at an offset. */
+static void put(uint64_t at, const void *bytes, size_t size)
+{
+    char copy[ARCHIVE_HEADER_BYTES + ARCHIVE_RECORD_BYTES];
+    const struct iovec part = {.iov_base = copy, .iov_len = size};
+
+    must(size <= sizeof(copy));
+    memcpy(copy, bytes, size);
+    must(pwritev(MONITOR_FD_DISK + DISK_EXPORT, &part, 1, (off_t)at) == (ssize_t)size);
+}
+
 static uint64_t append(uint64_t at, const struct archive_record *record, const char *name)
 {
-    const int disk = MONITOR_FD_DISK + DISK_EXPORT;
     uint8_t bytes[ARCHIVE_RECORD_BYTES];
 
     archive_put_record(bytes, record);
-    fd_pwrite_all(disk, bytes, sizeof(bytes), at);
-    fd_pwrite_all(disk, name, strlen(name), at + sizeof(bytes));
+    put(at, bytes, sizeof(bytes));
+    put(at + sizeof(bytes), name, strlen(name));
     return at + sizeof(bytes) + strlen(name);
 }
 
@@ -60,23 +77,68 @@ static void export(void)
     uint64_t at = sizeof(header);
 
     archive_put_header(header);
-    fd_pwrite_all(MONITOR_FD_DISK + DISK_EXPORT, header, sizeof(header), 0);
+    put(0, header, sizeof(header));
     at = append(at, &file, "out");
     at = append(at, &extent, "hello\n"); /* data stands where a name would */
     append(at, &end, "");
 }
 
+/* ---- the jail ---- */
+
+static struct jail jail;
+static sem_t sealed, never;
+static int seal_errno;
+
+/* A vCPU that is never let go. */
+static void *vcpu(void *unused)
+{
+    if (jail_seal_thread(&jail, MONITOR_THREAD_VCPU) < 0)
+        seal_errno = errno;
+    sem_post(&sealed);
+    for (;;)
+        sem_wait(&never);
+    return unused;
+}
+
+static int start_and_seal(uint32_t cpu_count)
+{
+    sem_init(&sealed, 0, 0);
+    sem_init(&never, 0, 0);
+    for (uint32_t i = 0; i < cpu_count; i++) {
+        pthread_t thread;
+
+        errno = pthread_create(&thread, NULL, vcpu, NULL);
+        if (errno)
+            return err_sys(&err, "cannot start a thread");
+        sem_wait(&sealed);
+        errno = seal_errno;
+        if (errno)
+            return err_sys(&err, "cannot seal a thread");
+    }
+    return jail_seal(&jail, &err);
+}
+
+static int stand_in(const struct ipc_record *record)
+{
+    const struct ipc_probed probed = {.works = true, .loops_per_ms = 1000000, .create_ns = 1};
+    const struct ipc_ended ended = {.cause = IPC_END_DONE};
+    static struct ipc_machine setup;
+
+    if (record->kind == IPC_PROBE)
+        return ipc_send_probed(IPC_FD, &probed, &err);
+    if (ipc_get_machine(record, &setup, &err) < 0 || start_and_seal(setup.cpu_count) < 0)
+        return -1;
+    export();
+    say_all();
+    return ipc_send_ended(IPC_FD, &ended, &err);
+}
+
 int main(void)
 {
     static struct ipc_record record;
-    const struct ipc_probed probed = {.works = true, .loops_per_ms = 1000000, .create_ns = 1};
-    const struct ipc_ended ended = {.cause = IPC_END_DONE};
 
-    if (ipc_receive(IPC_FD, &record, &err) != 1)
-        return EXIT_FAILURE;
-    if (record.kind == IPC_PROBE)
-        return ipc_send_probed(IPC_FD, &probed, &err) < 0;
-    export();
-    say_all();
-    return ipc_send_ended(IPC_FD, &ended, &err) < 0;
+    if (jail_enter(&jail, &monitor_powers, &err) < 0 || ipc_receive(IPC_FD, &record, &err) != 1 ||
+        stand_in(&record) < 0)
+        _Exit(err_exit_code(&err));
+    _Exit(EXIT_SUCCESS);
 }
