@@ -66,6 +66,8 @@ void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t deadli
     struct loop_timer **at = &loop->timers;
 
     loop_timer_clear(loop, timer);
+    if (deadline_ns < loop->turn_ns)
+        deadline_ns = loop->turn_ns;
     while (*at && (*at)->deadline_ns <= deadline_ns)
         at = &(*at)->next;
     timer->deadline_ns = deadline_ns;
@@ -88,14 +90,22 @@ static int loop_timeout_ms(const struct loop *loop)
     return (int)u64_min(wait_ms, 60000);
 }
 
+/* Those that are due now: one that is set meanwhile fires when the sources have had their turn. */
 static void loop_fire_timers(struct loop *loop)
 {
-    while (!loop->stopped && loop->timers && loop->timers->deadline_ns <= clock_mono_ns()) {
+    uint64_t now;
+
+    if (!loop->timers)
+        return; /* without asking for the time */
+    now = clock_mono_ns();
+    loop->turn_ns = now + 1;
+    while (!loop->stopped && loop->timers && loop->timers->deadline_ns <= now) {
         struct loop_timer *timer = loop->timers;
 
         loop_timer_clear(loop, timer);
         timer->expired(timer->context);
     }
+    loop->turn_ns = 0;
 }
 
 int loop_run(struct loop *loop, struct err *err)

@@ -35,6 +35,7 @@ struct loop_timer {
 struct loop {
     int epoll_fd;
     struct loop_timer *timers; /* sorted, earliest first */
+    uint64_t turn_ns;          /* while timers fire: when those that are set may be due; else 0 */
     struct epoll_event batch[LOOP_BATCH];
     int batch_count;
     bool stopped;
@@ -48,7 +49,10 @@ int loop_add(
 /* Safe on a source that is not registered. */
 void loop_remove(struct loop *loop, struct loop_source *source);
 
-/* Fire once at DEADLINE_NS (CLOCK_MONOTONIC); an armed timer is moved. */
+/*
+ * Fire once at DEADLINE_NS (CLOCK_MONOTONIC); an armed timer is moved. Set from a timer, even for a
+ * time that is past, it lets the sources that are ready go first.
+ */
 void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t deadline_ns);
 /* Safe on a timer that is not armed. */
 void loop_timer_clear(struct loop *loop, struct loop_timer *timer);

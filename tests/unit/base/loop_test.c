@@ -264,6 +264,27 @@ static void bad_fds_are_errors(void **state)
     assert_true(err_is_set(&err));
 }
 
+/* Due again at once, from now on or for a time long past; only the source stops the loop. */
+static void fire_again(void *context)
+{
+    if (fix.order[0] == '\0')
+        feed(0);
+    note_timer(context);
+    loop_timer_set(&fix.loop, &fix.timers[0], strlen(fix.order) % 2 ? 0 : clock_mono_ns());
+}
+
+static void a_timer_that_is_always_due_starves_nobody(void **state)
+{
+    (void)state;
+    add(0, stop_on_event);
+    timer(0, "a", 0);
+    fix.timers[0].expired = fire_again;
+    timer(1, "b", 1);
+    run();
+    assert_int_equal(fix.calls[0], 1);
+    assert_string_equal(fix.order, "ab");
+}
+
 #define LOOP_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 static const struct CMUnitTest tests[] = {
     LOOP_TEST(events_are_level_triggered),
@@ -273,6 +294,7 @@ static const struct CMUnitTest tests[] = {
     LOOP_TEST(timers_fire_in_order_once_and_not_early),
     LOOP_TEST(timers_move_and_clear),
     LOOP_TEST(a_timer_may_clear_another_that_is_due),
+    LOOP_TEST(a_timer_that_is_always_due_starves_nobody),
     LOOP_TEST(bad_fds_are_errors),
 };
 
