@@ -82,6 +82,7 @@ static void machine_vcpu_ended(void *context, struct vcpu *vcpu, const struct ip
 {
     struct machine *machine = context;
     const uint64_t one = 1;
+    int failed;
 
     pthread_mutex_lock(&machine->vcpu_lock);
     if (!machine->vcpu_gone) {
@@ -90,7 +91,8 @@ static void machine_vcpu_ended(void *context, struct vcpu *vcpu, const struct ip
         machine->vcpu_culprit = vcpu;
     }
     pthread_mutex_unlock(&machine->vcpu_lock);
-    (void)fd_write_all(machine->vcpu_event_fd, &one, sizeof(one));
+    failed = fd_write_all(machine->vcpu_event_fd, &one, sizeof(one));
+    must(failed == 0); /* an eventfd of our own, far from its end */
 }
 
 static void machine_vcpu_event(void *context, uint32_t events)

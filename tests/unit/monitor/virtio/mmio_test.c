@@ -5,7 +5,10 @@
 #include "tests/unit/monitor/virtio/echo_device.h"
 #include "tests/unit/unit.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/unit/monitor/virtio/fake_ram.h"
 
@@ -293,6 +296,37 @@ static void offsets_past_the_window(void **state)
     }
 }
 
+/* A count at its end: nothing is lost, as the eventfd is readable. */
+static void a_bell_that_rings_already(void **state)
+{
+    const uint64_t full = UINT64_MAX - 1;
+    struct echo *f = *state;
+    uint64_t rings = 0;
+    int fd = f->device.queues[0].kick_fd;
+
+    (void)read(fd, &rings, sizeof(rings));
+    assert_int_equal(write(fd, &full, sizeof(full)), sizeof(full));
+    mmio_wake(&f->device, 0);
+    assert_int_equal(read(fd, &rings, sizeof(rings)), sizeof(rings));
+    assert_int_equal(rings, full);
+}
+
+/* Not a hang of the guest later: a bug of ours is seen where it is. */
+static void a_bell_that_is_not_there(void **state)
+{
+    struct echo *f = *state;
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        close(f->device.queues[0].kick_fd);
+        mmio_wake(&f->device, 0);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
 #define MMIO_TEST(name) cmocka_unit_test_setup_teardown(name, echo_set_up, echo_tear_down)
 
 static const struct CMUnitTest tests[] = {
@@ -307,6 +341,8 @@ static const struct CMUnitTest tests[] = {
     MMIO_TEST(registers_take_four_bytes_only),
     MMIO_TEST(config_takes_aligned_accesses_inside),
     MMIO_TEST(offsets_past_the_window),
+    MMIO_TEST(a_bell_that_rings_already),
+    MMIO_TEST(a_bell_that_is_not_there),
 };
 
 UNIT_MAIN(tests)
