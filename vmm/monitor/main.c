@@ -39,10 +39,7 @@ int main(void)
     struct err err = ERR_INIT;
     int result;
 
-    if (jail_enter(&jail, &monitor_powers, &err) < 0)
-        _Exit(EXIT_FAILURE);
-
-    if (ipc_receive(IPC_FD, &record, &err) != 1)
+    if (jail_enter(&jail, &monitor_powers, &err) < 0 || ipc_receive(IPC_FD, &record, &err) != 1)
         _Exit(err_exit_code(&err));
     result = record.kind == IPC_PROBE ? monitor_probe(&err) : monitor_machine(&record, &jail, &err);
     /* Not return: destructors and stdio have nothing to do, and the VM goes with the process. */
