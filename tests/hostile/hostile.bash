@@ -6,6 +6,10 @@ VMRUN=$PWD/${VMRUN_BIN:-build/bin}/vmrun
 VILLAIN=$PWD/build/villain/vmlinux
 
 setup_file() {
+    make_image
+}
+
+make_image() {
     mkdir "$BATS_FILE_TMPDIR/files"
     head -c 65536 /dev/zero | tr '\0' i >"$BATS_FILE_TMPDIR/files/file"
     mkfs.erofs "$BATS_FILE_TMPDIR/image" "$BATS_FILE_TMPDIR/files" >/dev/null
