@@ -45,22 +45,52 @@ enum jail_cgroup_kind jail_cgroup_kind(const char *text, char *path, size_t size
     return CGROUP_V2;
 }
 
-static int base_open(struct jail_cgroup *cgroup, struct err *why)
-{
-    char text[2048], path[2048];
-    struct statfs status;
+#define SELF_PREFIX "vmrun-"
+#define SELF_SUFFIX ".self"
 
-    if (file_read(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) < 0)
-        return err_sys(why, "cannot read /proc/self/cgroup");
-    cgroup->kind = jail_cgroup_kind(text, path, sizeof(path));
-    if (cgroup->kind != CGROUP_V2)
-        return err_set(why, cgroup->kind == CGROUP_V1 ? "the host uses cgroups of version 1"
-                                                      : "the host uses no cgroups");
-    cgroup->base_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (cgroup->base_fd < 0 || fstatfs(cgroup->base_fd, &status) < 0 ||
-        status.f_type != CGROUP2_SUPER_MAGIC)
-        return err_set(why, "the cgroup of vmrun cannot be seen at %s", path);
-    return 0;
+static bool is_self_name(const char *name)
+{
+    size_t length = strlen(name), suffix = strlen(SELF_SUFFIX);
+
+    return strncmp(name, SELF_PREFIX, strlen(SELF_PREFIX)) == 0 && length > suffix &&
+           strcmp(name + length - suffix, SELF_SUFFIX) == 0;
+}
+
+/* One of several runs is in the self already. */
+void jail_cgroup_self(const char *path, const char *id, char self[CGROUP_PATH_BYTES])
+{
+    const char *name = strrchr(path, '/');
+    size_t length = strlen(path);
+
+    if (name && is_self_name(name + 1)) {
+        snprintf(self, CGROUP_PATH_BYTES, "%s", path);
+        return;
+    }
+    while (length > 0 && path[length - 1] == '/')
+        length--;
+    snprintf(self, CGROUP_PATH_BYTES, "%.*s/" SELF_PREFIX "%s" SELF_SUFFIX, (int)length, path, id);
+}
+
+/* The directory that SELF is, or would be, in; a cgroup of version 2. Returns the fd or -1. */
+static int base_open(const char *self)
+{
+    char path[CGROUP_PATH_BYTES];
+    const char *name = strrchr(self, '/');
+    struct statfs status;
+    AUTO_FD int fd = -1;
+
+    if (!name || !is_self_name(name + 1))
+        return -1;
+    snprintf(path, sizeof(path), "%.*s", (int)(name - self), self);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstatfs(fd, &status) < 0 || status.f_type != CGROUP2_SUPER_MAGIC)
+        return -1;
+    return fd_take(&fd);
+}
+
+static const char *self_name(const struct jail_cgroup *cgroup)
+{
+    return strrchr(cgroup->self, '/') + 1;
 }
 
 static bool has_controllers(int fd)
@@ -71,25 +101,20 @@ static bool has_controllers(int fd)
            strstr(text, "memory") && strstr(text, "pids") && strstr(text, "cpu");
 }
 
-static void self_name(const struct jail_cgroup *cgroup, char name[CGROUP_NAME_BYTES + 8])
-{
-    snprintf(name, CGROUP_NAME_BYTES + 8, "%s.self", cgroup->name);
-}
-
 /* Nobody is left in the base: we were alone, and go one down. */
 static int step_down(struct jail_cgroup *cgroup, struct err *why)
 {
-    char text[64], pid[32], self[CGROUP_NAME_BYTES + 8], procs[CGROUP_NAME_BYTES + 32];
+    char text[64], pid[32], procs[CGROUP_NAME_BYTES + 32];
 
     snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
     if (file_read(cgroup->base_fd, "cgroup.procs", text, sizeof(text)) < 0 ||
         strcmp(text, pid) != 0)
-        return err_set(why, "vmrun is not alone in its cgroup");
-    self_name(cgroup, self);
-    if (mkdirat(cgroup->base_fd, self, 0755) < 0)
+        return err_set(why, "vmrun is not alone in its cgroup: start it with systemd-run --scope "
+                            "-p Delegate=yes");
+    if (mkdirat(cgroup->base_fd, self_name(cgroup), 0755) < 0)
         return err_sys(why, "the cgroup of vmrun is not delegated to it");
     cgroup->moved = true;
-    snprintf(procs, sizeof(procs), "%s/cgroup.procs", self);
+    snprintf(procs, sizeof(procs), "%s/cgroup.procs", self_name(cgroup));
     if (file_write(cgroup->base_fd, procs, pid) < 0 ||
         file_write(cgroup->base_fd, "cgroup.subtree_control", "+memory +pids +cpu") < 0)
         return err_sys(why, "the controllers memory, pids and cpu cannot be had");
@@ -123,11 +148,36 @@ static int limits_write(int fd, const struct jail_cgroup_limits *limits, struct 
     return limit_write(fd, "cpu.max", cpus, why);
 }
 
+int jail_cgroup_find(struct jail_cgroup *cgroup, const char *id, struct err *why)
+{
+    char text[CGROUP_PATH_BYTES], path[CGROUP_PATH_BYTES];
+
+    *cgroup = (struct jail_cgroup)JAIL_CGROUP_INIT;
+    snprintf(cgroup->name, sizeof(cgroup->name), SELF_PREFIX "%s", id);
+    if (file_read(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) < 0)
+        return err_sys(why, "cannot read /proc/self/cgroup");
+    cgroup->kind = jail_cgroup_kind(text, path, sizeof(path));
+    if (cgroup->kind == CGROUP_V1)
+        return err_set(why, "the host has cgroups of version 1, which cannot be delegated safely: "
+                            "boot with systemd.unified_cgroup_hierarchy=1");
+    if (cgroup->kind == CGROUP_NONE)
+        return err_set(why, "there are no cgroups that vmrun could see");
+    jail_cgroup_self(path, id, cgroup->self);
+    cgroup->base_fd = base_open(cgroup->self);
+    return cgroup->base_fd < 0 ? err_set(why, "the cgroup of vmrun cannot be seen at %s", path) : 0;
+}
+
+int jail_cgroup_share(struct jail_cgroup *cgroup, struct err *why)
+{
+    if (has_controllers(cgroup->base_fd) || step_down(cgroup, why) == 0)
+        return 0;
+    jail_cgroup_free(cgroup);
+    return -1;
+}
+
 static int run_make(
     struct jail_cgroup *cgroup, const struct jail_cgroup_limits *limits, struct err *why)
 {
-    if (!has_controllers(cgroup->base_fd) && step_down(cgroup, why) < 0)
-        return -1;
     if (mkdirat(cgroup->base_fd, cgroup->name, 0755) < 0)
         return err_sys(why, "the cgroup of vmrun is not delegated to it");
     cgroup->fd = openat(cgroup->base_fd, cgroup->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -136,30 +186,56 @@ static int run_make(
     return limits_write(cgroup->fd, limits, why);
 }
 
-void jail_cgroup_make(struct jail_cgroup *cgroup, const char *run_id,
-    const struct jail_cgroup_limits *limits, struct err *why)
+int jail_cgroup_make(
+    struct jail_cgroup *cgroup, const struct jail_cgroup_limits *limits, struct err *why)
 {
-    *cgroup = (struct jail_cgroup)JAIL_CGROUP_INIT;
-    snprintf(cgroup->name, sizeof(cgroup->name), "vmrun-%s", run_id);
-    if (base_open(cgroup, why) < 0 || run_make(cgroup, limits, why) < 0)
-        jail_cgroup_free(cgroup);
+    if (jail_cgroup_share(cgroup, why) < 0)
+        return -1;
+    if (run_make(cgroup, limits, why) == 0)
+        return 0;
+    jail_cgroup_free(cgroup);
+    return -1;
+}
+
+/* Its processes, if we were alone, may be in it again. */
+static void base_restore(int base_fd)
+{
+    (void)file_write(base_fd, "cgroup.subtree_control", "-memory -pids -cpu");
 }
 
 void jail_cgroup_free(struct jail_cgroup *cgroup)
 {
-    char self[CGROUP_NAME_BYTES + 8], pid[32];
+    char pid[32];
 
     if (cgroup->base_fd < 0)
         return;
     fd_close(&cgroup->fd);
     (void)unlinkat(cgroup->base_fd, cgroup->name, AT_REMOVEDIR);
     if (cgroup->moved) {
-        self_name(cgroup, self);
         snprintf(pid, sizeof(pid), "%d", (int)getpid());
-        (void)file_write(cgroup->base_fd, "cgroup.subtree_control", "-memory -pids -cpu");
+        base_restore(cgroup->base_fd);
         (void)file_write(cgroup->base_fd, "cgroup.procs", pid);
-        (void)unlinkat(cgroup->base_fd, self, AT_REMOVEDIR);
+        (void)unlinkat(cgroup->base_fd, self_name(cgroup), AT_REMOVEDIR);
         cgroup->moved = false;
     }
     fd_close(&cgroup->base_fd);
+}
+
+bool jail_cgroup_clear(const char *self, const char *id, bool dry)
+{
+    AUTO_FD int base_fd = base_open(self);
+    char name[CGROUP_NAME_BYTES];
+    bool found;
+
+    if (base_fd < 0)
+        return false;
+    snprintf(name, sizeof(name), SELF_PREFIX "%s", id);
+    if (dry)
+        return faccessat(base_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    /* The kernel removes none that has a process in it. */
+    found = unlinkat(base_fd, name, AT_REMOVEDIR) == 0;
+    if (unlinkat(base_fd, strrchr(self, '/') + 1, AT_REMOVEDIR) < 0)
+        return found;
+    base_restore(base_fd);
+    return true;
 }

@@ -22,6 +22,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "jail/cgroup.h"
 #include "supervisor/batch.h"
 #include "supervisor/host_memory.h"
 #include "supervisor/supervise.h"
@@ -411,6 +412,17 @@ static int batch_loop(struct batch *batch, struct err *err)
     return failed;
 }
 
+/* Each run makes a cgroup of its own, if it can, once this process is out of their way. */
+static void batch_share_cgroup(struct jail_cgroup *cgroup)
+{
+    char id[32];
+    struct err why = ERR_INIT;
+
+    snprintf(id, sizeof(id), "batch-%d", (int)getpid());
+    if (jail_cgroup_find(cgroup, id, &why) == 0)
+        (void)jail_cgroup_share(cgroup, &why); /* the results of the runs say why not */
+}
+
 int batch_main(const struct options *options, struct text_list *errors,
     void (*say)(const char *text), void (*progress)(const char *text))
 {
@@ -423,6 +435,7 @@ int batch_main(const struct options *options, struct text_list *errors,
         .progress = options->quiet ? NULL : progress,
         .signal_fd = -1};
     struct host_memory memory = {.total_bytes = UINT64_MAX};
+    struct jail_cgroup cgroup = JAIL_CGROUP_INIT;
     struct err err = ERR_INIT;
     int code = VERDICT_EXIT_VMRUN;
 
@@ -442,12 +455,14 @@ int batch_main(const struct options *options, struct text_list *errors,
         batch_check_names(&batch, errors);
     if (errors->count == 0 && !errors->failed) {
         err = (struct err)ERR_INIT;
+        batch_share_cgroup(&cgroup);
         if (batch_loop(&batch, &err) < 0) {
             text_list_add(errors, err.text);
         } else {
             batch_tell_end(&batch);
             code = batch_exit_code(&batch);
         }
+        jail_cgroup_free(&cgroup);
     }
     for (size_t i = 0; i < batch.count; i++)
         free(batch.runs[i].name);

@@ -3,6 +3,7 @@
  * gc.c: see gc.h. What a killed run leaves: its run directory, and in the output directory entries
  * that were half-made. The first is removed whole; of the second exactly those names that carry the
  * run's own ID, and only in the directory that the run wrote down. Logs stay: they are the user's.
+ * A cgroup of the run's ID goes too, if no process is in it.
  */
 #include "supervisor/gc.h"
 
@@ -19,6 +20,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "jail/cgroup.h"
 #include "supervisor/output_dir.h"
 #include "supervisor/remove_tree.h"
 #include "supervisor/run_dir.h"
@@ -93,12 +95,24 @@ static int gc_output(
     return 0;
 }
 
+static void gc_cgroup(const struct gc_request *request, const struct run_dir *run)
+{
+    char self[PATH_MAX];
+
+    if (run_dir_read_cgroup(run->fd, self) &&
+        jail_cgroup_clear(self, run->name + strlen(RUN_PREFIX), request->dry_run) &&
+        (request->dry_run || request->verbose))
+        gc_say(
+            request, "%s: %s its cgroup", run->name, request->dry_run ? "would remove" : "removes");
+}
+
 /* Returns true when the run directory was, or would be, removed. */
 static bool gc_run_directory(const struct gc_request *request, struct run_dir *run, struct err *err)
 {
     uint64_t budget = request->files_max;
     bool done = gc_output(request, run, &budget, err) == 0;
 
+    gc_cgroup(request, run);
     if (done && !request->dry_run && run_dir_discard(run, &budget, err) < 0) {
         err_wrap(err, "%s", run->name);
         done = false;

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 
 #include "ipc/ipc.h"
+#include "jail/cgroup.h"
 #include "wire/wire.h"
 
 /* Why the supervisor itself ended the run; the first reason stays. */
@@ -77,6 +78,14 @@ struct outcome_jail {
     uint32_t controls; /* enum jail_control */
 };
 
+/* That of all children together; see jail/cgroup.h. */
+struct outcome_cgroup {
+    enum jail_cgroup_kind kind;
+    bool active; /* with LIMITS, each read back */
+    struct jail_cgroup_limits limits;
+    char unused[ERR_TEXT_BYTES]; /* why it is not */
+};
+
 /* A second machine that was to export what the first left. */
 struct outcome_salvage {
     bool tried;
@@ -118,6 +127,7 @@ struct outcome {
     uint32_t jail_kind; /* enum jail_ground_kind; 0: it did not come to that */
     uint32_t jail_uid;  /* of the children, on this host */
     struct outcome_jail jails[OUTCOME_JAILS];
+    struct outcome_cgroup cgroup;
     uint64_t monitor_own_rss_bytes; /* without guest RAM; 0: could not be read */
     uint64_t scratch_bytes, export_bytes, import_bytes;
     struct outcome_digest kernel_digest, image_digest;

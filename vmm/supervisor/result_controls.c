@@ -15,6 +15,24 @@ static json_t *control_names(uint32_t controls)
     return list;
 }
 
+/* Of all children together; see jail/cgroup.h. */
+static json_t *result_cgroup(const struct outcome_cgroup *cgroup)
+{
+    static const char *const versions[] = {
+        [CGROUP_NONE] = "none", [CGROUP_V1] = "v1", [CGROUP_V2] = "v2"};
+    json_t *object = json_object();
+
+    put_text(object, "version", versions[cgroup->kind]);
+    put(object, "active", json_boolean(cgroup->active));
+    put_text(object, "unused_because", cgroup->active ? NULL : cgroup->unused);
+    if (cgroup->active) {
+        put_number(object, "memory_max_bytes", cgroup->limits.memory_bytes);
+        put_number(object, "pids_max", cgroup->limits.processes);
+        put_number(object, "cpus_max", cgroup->limits.cpus);
+    }
+    return object;
+}
+
 /* What was read back of each child; see jail/proof.h. */
 static json_t *result_jail(const struct outcome *outcome)
 {
@@ -37,6 +55,7 @@ static json_t *result_jail(const struct outcome *outcome)
                           ? jail_controls_due(JAIL_USER) & ~jail_controls_due(JAIL_WEAK)
                           : 0));
     put_number(object, "landlock_abi", (uint64_t)landlock_abi());
+    put(object, "cgroup", result_cgroup(&outcome->cgroup));
     return object;
 }
 

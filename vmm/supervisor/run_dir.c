@@ -206,6 +206,16 @@ int run_dir_record(const struct run_dir *run, int output_fd, struct err *err)
     return 0;
 }
 
+int run_dir_record_cgroup(const struct run_dir *run, const char *self, struct err *err)
+{
+    AUTO_FD int fd = openat(
+        run->fd, RUN_CGROUP_FILE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (fd < 0 || fd_write_all(fd, self, strlen(self)) < 0)
+        return err_sys(err, "cannot write down the cgroup of the run");
+    return 0;
+}
+
 int run_dir_share(const struct run_dir *run, struct err *err)
 {
     char path[32];
@@ -231,6 +241,7 @@ void run_dir_remove(struct run_dir *run)
     if (run->lock_fd >= 0) {
         /* In this order: without a lock file there is nothing left to be careful about. */
         unlinkat(run->fd, RUN_STATE_FILE, 0);
+        unlinkat(run->fd, RUN_CGROUP_FILE, 0);
         unlinkat(run->fd, RUN_LOCK_FILE, 0);
         unlinkat(run->base_fd, run->name, AT_REMOVEDIR);
     }
@@ -270,21 +281,37 @@ int run_dir_discard(struct run_dir *run, uint64_t *budget, struct err *err)
     return failed;
 }
 
-bool run_dir_read_record(int run_fd, struct run_record *record)
+/* The file NAME of a run's own, as text. Returns its length, or -1. */
+static ssize_t read_own(int run_fd, const char *name, char *text, size_t size)
 {
-    AUTO_FD int fd = openat(run_fd, RUN_STATE_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    char text[STATE_HEAD_BYTES + PATH_MAX], again[STATE_HEAD_BYTES];
+    AUTO_FD int fd = openat(run_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat status;
-    const char *path;
-    ssize_t size;
-    int head;
+    ssize_t count;
 
     if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid())
-        return false;
-    size = fd_read_all(fd, text, sizeof(text) - 1);
+        return -1;
+    count = fd_read_all(fd, text, size - 1);
+    if (count >= 0)
+        text[count] = '\0';
+    return count;
+}
+
+bool run_dir_read_cgroup(int run_fd, char self[PATH_MAX])
+{
+    ssize_t size = read_own(run_fd, RUN_CGROUP_FILE, self, PATH_MAX);
+
+    return size > 0 && self[0] == '/' && strlen(self) == (size_t)size;
+}
+
+bool run_dir_read_record(int run_fd, struct run_record *record)
+{
+    char text[STATE_HEAD_BYTES + PATH_MAX], again[STATE_HEAD_BYTES];
+    ssize_t size = read_own(run_fd, RUN_STATE_FILE, text, sizeof(text));
+    const char *path;
+    int head;
+
     if (size <= 0)
         return false;
-    text[size] = '\0';
     path = strstr(text, "\n/");
     if (!path || sscanf(text, "vmrun run directory 1\noutput %" SCNu64 " %" SCNu64, &record->device,
                      &record->inode) != 2)

@@ -3,11 +3,13 @@
  * run_dir.h: the run directory (supervisor): what tells `vmrun gc` that a run was killed, and what
  * it left half-made.
  *
- * A run directory, BASE/run-ID, lies in a 0700 base of the user's own and holds two files:
+ * A run directory, BASE/run-ID, lies in a 0700 base of the user's own and holds three files:
  *
  *     lock     empty. The supervisor and each child have it open and share its flock; everyone has
  *              opened it anew, so that a child that was taken over can release its own share only.
  *     state    where the output directory is; written once, before anything half-made is in there.
+ *     cgroup   beside what cgroup that of the children is (jail/cgroup.h); only where there may be
+ * one.
  *
  * A run directory whose lock nobody shares is of a run that is over. Half-made entries of the
  * output directory carry the run's ID in their names, so that those of one run are never those of
@@ -24,9 +26,10 @@
 
 enum { RUN_NAME_BYTES = 40 };
 
-#define RUN_PREFIX     "run-"
-#define RUN_LOCK_FILE  "lock"
-#define RUN_STATE_FILE "state"
+#define RUN_PREFIX      "run-"
+#define RUN_LOCK_FILE   "lock"
+#define RUN_STATE_FILE  "state"
+#define RUN_CGROUP_FILE "cgroup"
 
 struct run_dir {
     int base_fd;
@@ -60,6 +63,9 @@ int run_dir_create_in(struct run_dir *run, int base_fd, const char *run_id, stru
 /* Note where the output directory is. */
 int run_dir_record(const struct run_dir *run, int output_fd, struct err *err);
 
+/* Note the path SELF, before a cgroup is made beside it. */
+int run_dir_record_cgroup(const struct run_dir *run, const char *self, struct err *err);
+
 /* A share of the lock for a child: an open file of its own. Returns the fd or -1. */
 int run_dir_share(const struct run_dir *run, struct err *err);
 
@@ -91,5 +97,8 @@ struct run_record {
 
 /* False when there is none, or not one that a run wrote. */
 bool run_dir_read_record(int run_fd, struct run_record *record);
+
+/* The path of run_dir_record_cgroup(); false when there is none. */
+bool run_dir_read_cgroup(int run_fd, char self[PATH_MAX]);
 
 #endif

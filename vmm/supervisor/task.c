@@ -287,19 +287,34 @@ static int task_make_ground(struct task *task, struct err *err)
         .debug = config->jail_debug,
         .first_uid = config->first_uid,
         .count = config->uid_count};
-    const struct jail_cgroup_limits limits = jail_limits_cgroup(config);
-    struct err no_cgroup = ERR_INIT;
 
     if (jail_ground_make(&task->ground, &wish, err) < 0)
         return -1;
-    jail_cgroup_make(&task->cgroup, task->plan.run_id, &limits, &no_cgroup);
-    task->ground.cgroup_fd = task->cgroup.fd;
-    task->ground.cgroup_name = task->cgroup.name;
-    if (task->cgroup.fd < 0 && task->options->verbose)
-        task_narrate(task, "no cgroup for the run: %s", no_cgroup.text);
     if (task->ground.kind == JAIL_WEAK)
         task_narrate(task, "the jails are weaker: there are no namespaces here, and "
                            "[machine] allow_weaker_jail = yes");
+    return 0;
+}
+
+/* The cgroup of the children, where there can be one; a gc finds it after whatever happens. */
+static int task_make_cgroup(struct task *task, const struct run_dir *run_dir, struct err *err)
+{
+    struct outcome_cgroup *outcome = &task->outcome.cgroup;
+    struct jail_cgroup *cgroup = &task->cgroup;
+    struct err why = ERR_INIT;
+
+    outcome->limits = jail_limits_cgroup(&task->config);
+    if (jail_cgroup_find(cgroup, task->plan.run_id, &why) == 0) {
+        if (run_dir_record_cgroup(run_dir, cgroup->self, err) < 0)
+            return -1;
+        outcome->active = jail_cgroup_make(cgroup, &outcome->limits, &why) == 0;
+    }
+    outcome->kind = cgroup->kind;
+    task->ground.cgroup_fd = cgroup->fd;
+    task->ground.cgroup_name = cgroup->name;
+    text_copy(outcome->unused, sizeof(outcome->unused), why.text);
+    if (!outcome->active && task->options->verbose)
+        task_narrate(task, "no cgroup for the run: %s", why.text);
     return 0;
 }
 
@@ -315,7 +330,8 @@ static int task_run_in_directory(struct task *task, struct err *err)
     if (task_make_ground(task, err) < 0)
         return code;
     supervise_block_signals();
-    if (run_dir_create(&run_dir, task->plan.run_id, err) == 0) {
+    if (run_dir_create(&run_dir, task->plan.run_id, err) == 0 &&
+        task_make_cgroup(task, &run_dir, err) == 0) {
         output_fd = output_create(task->plan.output, &created, err);
         if (output_fd >= 0 && run_dir_record(&run_dir, output_fd, err) == 0)
             result_fd = result_reserve(output_fd, task->plan.run_id, err);

@@ -292,6 +292,28 @@ static void everything_at_once(void **state)
     plan.console = false;
 }
 
+static void kinds_of_cgroups_are_told_apart(void **state)
+{
+    (void)state;
+    outcome.jail_kind = JAIL_USER;
+    outcome.cgroup = (struct outcome_cgroup){.kind = CGROUP_V1, .unused = "old"};
+    make();
+    assert_string_equal(json_string_value(at("controls_active.jail.cgroup.version")), "v1");
+    assert_string_equal(json_string_value(at("controls_active.jail.cgroup.unused_because")), "old");
+    assert_int_equal(json_object_size(at("controls_active.jail.cgroup")), 3);
+    outcome.cgroup = (struct outcome_cgroup){.kind = CGROUP_NONE, .unused = "none here"};
+    make();
+    assert_string_equal(json_string_value(at("controls_active.jail.cgroup.version")), "none");
+    outcome.cgroup =
+        (struct outcome_cgroup){.kind = CGROUP_V2, .active = true, .limits = {4, 5, 6}};
+    make();
+    assert_string_equal(json_string_value(at("controls_active.jail.cgroup.version")), "v2");
+    assert_true(json_is_null(at("controls_active.jail.cgroup.unused_because")));
+    assert_int_equal(json_integer_value(at("controls_active.jail.cgroup.memory_max_bytes")), 4);
+    assert_int_equal(json_integer_value(at("controls_active.jail.cgroup.pids_max")), 5);
+    assert_int_equal(json_integer_value(at("controls_active.jail.cgroup.cpus_max")), 6);
+}
+
 static void the_file_appears_whole_and_once(void **state)
 {
     char root[] = "/tmp/result_test.XXXXXX", read_back[8] = "";
@@ -328,6 +350,7 @@ static const struct CMUnitTest tests[] = {
         the_reason_of_an_extractor_steers_no_terminal, set_up, tear_down),
     cmocka_unit_test_setup_teardown(room_for_a_result_is_made_or_refused, set_up, tear_down),
     cmocka_unit_test_setup_teardown(everything_at_once, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(kinds_of_cgroups_are_told_apart, set_up, tear_down),
     cmocka_unit_test_setup_teardown(the_file_appears_whole_and_once, set_up, tear_down),
 };
 
