@@ -7,7 +7,7 @@ load e2e.bash
 
 # What each process must have, and one thing more.
 due='["cgroup_namespace","empty_root","exact_fds","ipc_namespace","mount_namespace","net_namespace",
-"no_capabilities","no_new_privs","pid_namespace","rlimits","seccomp","uts_namespace"]'
+"no_capabilities","no_new_privs","not_dumpable","pid_namespace","rlimits","seccomp","uts_namespace"]'
 
 @test "every process is in its jail, and the result says with what" {
     local extra
@@ -25,6 +25,9 @@ due='["cgroup_namespace","empty_root","exact_fds","ipc_namespace","mount_namespa
         [[ $(result .controls_active.jail.uid) == "$EUID" ]]
         extra=user_namespace
     fi
+    # Where the kernel has it: the only one that is reported, not read back.
+    (($(result .controls_active.jail.landlock_abi) == 0)) || due=$(jq -c '. + ["landlock"]' <<<"$due")
+    [[ $(result '.controls_active.jail.reported | join(" ")') == landlock ]]
     for process in monitor scribe extractor; do
         [[ $(result "(.controls_active.jail.$process | sort) == ($due + [\"$extra\"] | sort)") == true ]]
     done
@@ -103,25 +106,98 @@ as_user() {
     wait "$first" || true
 }
 
-@test "alone in a delegated cgroup, the children get one with limits, and it goes with the run" {
-    local base=/sys/fs/cgroup/jail-test
-    ((EUID == 0)) && grep -qs memory /sys/fs/cgroup/cgroup.subtree_control || skip "no cgroup v2 to delegate"
-    task 'sleep 3'
-    mkdir "$base"
-    sh -c 'echo $$ >"$1/cgroup.procs" && exec "$2" --config "$3" --set limits.boot=60s' sh \
-        "$base" "$VMRUN" "$T/task.ini" >"$T/stdout" 2>"$T/stderr" &
-    local vmrun=$!
-    for _ in {1..600}; do
-        limits=$(find "$base" -path '*/vmrun-*' ! -path '*.self*' -name pids.max -exec cat {} + 2>/dev/null)
-        [[ $limits =~ ^[0-9]+$ ]] && break
+# in_cgroup BASE CMD... &: $! is CMD, alone in the cgroup BASE.
+in_cgroup() {
+    exec sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$@"
+}
+
+# Wait until, while $vmrun runs, N cgroups of runs below $base have limits; they are in $limits.
+await_limits() {
+    while kill -0 "$vmrun"; do
+        limits=$(find "$base" -path '*/vmrun-*' ! -path '*.self*' -name pids.max -exec cat {} + 2>/dev/null) || true
+        [[ $(grep -cE '^[0-9]+$' <<<"$limits") == "$1" ]] && return
         sleep 0.1
     done
     echo "limits: $limits"
+    cat "$T/stderr"
+    return 1
+}
+
+# A cgroup to delegate: made by root, or a part of the one that was delegated to us.
+make_base() {
+    if ((EUID == 0)); then
+        base=/sys/fs/cgroup/jail-test
+    else
+        base=/sys/fs/cgroup$(sed 's/^0:://' /proc/self/cgroup)/jail-test
+    fi
+    mkdir "$base" 2>/dev/null && grep -q memory "$base/cgroup.controllers" ||
+        skip "no cgroup v2 to delegate"
+}
+
+@test "alone in a delegated cgroup, the children get one with limits, and it goes with the run" {
+    local base limits vmrun
+    make_base
+    task 'sleep 3'
+    in_cgroup "$base" "$VMRUN" --config "$T/task.ini" --set limits.boot=60s >"$T/stdout" 2>"$T/stderr" &
+    vmrun=$!
+    await_limits 1
     wait "$vmrun"
     keep_result "$T/out"
     [[ $limits == 11 ]]
     [[ $(result '.controls_active.jail.monitor | index("cgroup")') != null ]]
     [[ $(result '.controls_active.jail.scribe | index("cgroup")') != null ]]
+    [[ $(result '.controls_active.jail.cgroup | [.version, .active, .pids_max]' | jq -c .) == '["v2",true,11]' ]]
     [[ -z $(find "$base" -mindepth 1 -type d) ]]
     rmdir "$base"
+}
+
+@test "each of several runs has its own cgroup beside the others" {
+    local base limits vmrun i
+    make_base
+    task 'sleep 6'
+    for i in 1 2; do
+        sed "s/^name = .*/name = run-$i/" "$T/task.ini" >"$T/$i.ini"
+    done
+    in_cgroup "$base" "$VMRUN" --jobs 2 --config "$T/1.ini" --config "$T/2.ini" --output "$T/results" \
+        --set machine.memory=96M --set limits.boot=100s >"$T/stdout" 2>"$T/stderr" &
+    vmrun=$!
+    await_limits 2
+    wait "$vmrun"
+    for i in 1 2; do
+        keep_result "$T/results/run-$i"
+        [[ $(jq -c '.controls_active.jail | [.cgroup.active, (.monitor | index("cgroup") != null)]' \
+            "$T/results/run-$i/result.json") == '[true,true]' ]]
+    done
+    [[ -z $(find "$base" -mindepth 1 -type d) ]]
+    rmdir "$base"
+}
+
+@test "gc removes the cgroup of a run that was killed" {
+    local base limits vmrun
+    make_base
+    task 'sleep 60'
+    in_cgroup "$base" "$VMRUN" --config "$T/task.ini" --set limits.boot=60s >"$T/stdout" 2>"$T/stderr" &
+    vmrun=$!
+    await_limits 1
+    kill -KILL "$vmrun"
+    wait "$vmrun" || true
+    for _ in {1..100}; do
+        [[ $(find "$base" -name cgroup.procs -exec cat {} +) ]] || break
+        sleep 0.1
+    done
+    [[ $(find "$base" -mindepth 1 -type d | wc -l) == 2 ]]
+    "$VMRUN" gc --dry-run 2>&1 | grep -q 'would remove its cgroup'
+    "$VMRUN" gc --verbose 2>&1 | grep -q 'removes its cgroup'
+    [[ -z $(find "$base" -mindepth 1 -type d) ]]
+    [[ -z $(cat "$base/cgroup.subtree_control") ]]
+    rmdir "$base"
+}
+
+@test "the result says why there is no cgroup: vmrun is not alone in its own" {
+    task 'true'
+    run_task
+    expect ok 0
+    [[ $(result .controls_active.jail.cgroup.version) == v2 ]] || skip "the host has no cgroup v2"
+    [[ $(result .controls_active.jail.cgroup.active) == false ]]
+    [[ $(result .controls_active.jail.cgroup.unused_because) == *"not alone"* ]]
 }

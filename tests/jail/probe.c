@@ -32,6 +32,7 @@
 #include "base/fd.h"
 #include "extractor/powers.h"
 #include "jail/proof.h"
+#include "jail/root.h"
 #include "monitor/powers.h"
 #include "scribe/powers.h"
 #include "tests/jail/rig.h"
@@ -196,6 +197,7 @@ static void refused(bool was, const char *what)
 
 static void inside_files(void)
 {
+    rig_say(landlock_holds() || landlock_abi() == 0, "the root is empty, and cannot be listed");
     refused(open("/etc/passwd", O_RDONLY) < 0, "open /etc/passwd");
     refused(open("/proc/self/status", O_RDONLY) < 0, "open /proc");
     refused(open("/dev/kvm", O_RDWR) < 0, "open /dev/kvm");
@@ -308,8 +310,8 @@ static void probe_gate(const struct powers *powers, const struct jail_ground *gr
     report(jail_hear(rig.jail, &message, &err) == 1 && message.word == JAIL_SEALED &&
                proof_sealed(rig.pid, &ours, &rig.order, 1, &rig.controls, &err) == 0,
         "%s: sealed, and every control that is due was read back %s", powers->name, err.text);
-    report(rig.controls == jail_controls_due(ours.kind), "%s: the controls are 0x%x", powers->name,
-        rig.controls);
+    report(rig.controls == jail_controls_due(ours.kind, ours.uid), "%s: the controls are 0x%x",
+        powers->name, rig.controls);
     jail_say(rig.jail, JAIL_GATE, 0, NULL);
     while (waitpid(rig.pid, &status, 0) < 0 && errno == EINTR)
         continue;
@@ -317,6 +319,36 @@ static void probe_gate(const struct powers *powers, const struct jail_ground *gr
     rig_end(&rig);
     report(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS,
         "%s: a call that its jail refuses kills it", powers->name);
+}
+
+/* Sealed, but for one step. */
+static void inside_dumpable(struct jail *jail)
+{
+    struct jail_message gate;
+    struct err err = ERR_INIT;
+
+    jail_hear(JAIL_FD, &gate, &err);
+    if (jail_seal_thread(jail, 0) == 0 && jail_say(JAIL_FD, JAIL_SEALED, 0, NULL) == 0)
+        jail_hear(JAIL_FD, &gate, &err);
+    for (;;)
+        syscall(SYS_exit_group, 0);
+}
+
+static void probe_dumpable(const struct powers *powers, const struct jail_ground *ground)
+{
+    struct jail_message message = {.word = JAIL_FAILED};
+    struct err err = ERR_INIT;
+    struct rig rig;
+
+    if (!rig_start(&rig, powers, ground, inside_dumpable))
+        return;
+    jail_hear(rig.jail, &message, &err);
+    report(message.word == JAIL_SEALED &&
+               proof_sealed(rig.pid, ground, &rig.order, 1, &rig.controls, &err) < 0 &&
+               strcmp(err.text, "it is dumpable") == 0,
+        "%s: that it is still dumpable is found (%s)", powers->name, err.text);
+    kill(rig.pid, SIGKILL);
+    rig_end(&rig);
 }
 
 static void probe_debug(const struct powers *powers, const struct jail_ground *ground)
@@ -413,6 +445,7 @@ int main(int argc, char **argv)
     make_outside();
     for (size_t i = 0; i < sizeof(all_powers) / sizeof(all_powers[0]); i++) {
         probe_gate(all_powers[i], &ground);
+        probe_dumpable(all_powers[i], &ground);
         probe_debug(all_powers[i], &ground);
         probe_layers(all_powers[i], &ground, &other);
         for (thread_kind = 0; thread_kind < POWERS_THREADS_MAX; thread_kind++) {

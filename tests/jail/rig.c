@@ -96,8 +96,8 @@ bool rig_confined(struct rig *rig)
     struct err err = ERR_INIT;
 
     if (jail_hear(rig->jail, &message, &err) == 1 && message.word == JAIL_CONFINED &&
-        proof_confined(
-            rig->pid, rig->ground, fds, sizeof(fds) / sizeof(fds[0]), &rig->controls, &err) == 0)
+        proof_confined(rig->pid, rig->ground, fds, sizeof(fds) / sizeof(fds[0]), message.number,
+            &rig->controls, &err) == 0)
         return true;
     report(false, "%s is confined: %s%s", rig->powers->name, err.text, message.text);
     return false;

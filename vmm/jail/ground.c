@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -98,19 +99,36 @@ static int write_small(const char *path, const char *text)
     return fd < 0 ? -1 : fd_write_all(fd, text, strlen(text));
 }
 
-/* Root of its namespace, so that exec leaves it the capabilities that its jail is built with. */
+/*
+ * What a jail is built with survives exec as ambient capabilities: without a user 0 in the
+ * namespace there is nobody to be root, and nobody who could own the files in /proc of a process
+ * that is not dumpable, so that proof.c can tell by their owner.
+ */
+static int keep_capabilities(void)
+{
+    const uint32_t wanted = 1U << CAP_SYS_ADMIN | 1U << CAP_SETPCAP;
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    const struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {
+        {.effective = wanted, .permitted = wanted, .inheritable = wanted}};
+
+    if (syscall(SYS_capset, &header, sets) < 0 ||
+        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SYS_ADMIN, 0, 0) < 0)
+        return -1;
+    return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SETPCAP, 0, 0);
+}
+
 int jail_ground_arrive(const struct jail_ground *ground)
 {
-    char uids[32], gids[32];
+    char uids[48], gids[48];
 
     if (ground->kind != JAIL_USER)
         return 0;
-    snprintf(uids, sizeof(uids), "0 %u 1", ground->uid);
-    snprintf(gids, sizeof(gids), "0 %u 1", ground->gid);
+    snprintf(uids, sizeof(uids), "%u %u 1", ground->uid, ground->uid);
+    snprintf(gids, sizeof(gids), "%u %u 1", ground->gid, ground->gid);
     if (write_small("/proc/self/setgroups", "deny") < 0 ||
-        write_small("/proc/self/uid_map", uids) < 0)
+        write_small("/proc/self/uid_map", uids) < 0 || write_small("/proc/self/gid_map", gids) < 0)
         return -1;
-    return write_small("/proc/self/gid_map", gids);
+    return keep_capabilities();
 }
 
 /* ---- what can be built on ---- */

@@ -51,7 +51,7 @@ void jail_ground_free(struct jail_ground *ground);
  */
 pid_t jail_ground_fork(const struct jail_ground *ground, int *pid_fd, struct err *err);
 
-/* In the child, before it executes its program: JAIL_USER: root of its user namespace. */
+/* In the child, before it executes its program: JAIL_USER: the only user of its namespace. */
 int jail_ground_arrive(const struct jail_ground *ground);
 
 #endif

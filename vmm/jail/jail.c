@@ -101,7 +101,8 @@ static int jail_confine(struct jail *jail, struct err *err)
         return -1;
     if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return err_sys(err, "cannot give up new privileges");
-    if (landlock_confine(jail->powers, err) < 0)
+    jail->landlock_abi = landlock_confine(jail->powers, err);
+    if (jail->landlock_abi < 0)
         return -1;
     return limits_set(jail, false, err);
 }
@@ -113,7 +114,7 @@ int jail_enter(struct jail *jail, const struct powers *powers, struct err *err)
         jail_fail(err);
         return -1;
     }
-    if (jail_say(JAIL_FD, JAIL_CONFINED, 0, NULL) < 0)
+    if (jail_say(JAIL_FD, JAIL_CONFINED, (uint32_t)jail->landlock_abi, NULL) < 0)
         return err_sys(err, "cannot say that the jail is entered");
     return 0;
 }

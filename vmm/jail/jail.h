@@ -25,6 +25,7 @@ struct jail {
     const struct powers *powers;
     struct jail_order order;
     struct filter filters[POWERS_THREADS_MAX];
+    int landlock_abi; /* that confines the process; 0 without */
 };
 
 /* Up to and with Landlock; the filters are made, but not in force yet. */

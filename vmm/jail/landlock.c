@@ -4,6 +4,7 @@
  * namespaces; see root.h. The constants are those of landlock(7) that older headers lack.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/landlock.h>
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -50,6 +51,13 @@ static size_t ruleset_make(int abi, struct ruleset *ruleset)
     return abi >= 6 ? RULESET_V6_BYTES : abi >= 4 ? RULESET_V4_BYTES : RULESET_V1_BYTES;
 }
 
+bool landlock_holds(void)
+{
+    AUTO_FD int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return fd < 0 && errno == EACCES;
+}
+
 int landlock_confine(const struct powers *powers, struct err *err)
 {
     int abi = landlock_abi();
@@ -72,5 +80,7 @@ int landlock_confine(const struct powers *powers, struct err *err)
     }
     if (syscall(SYS_landlock_restrict_self, fd, 0) < 0)
         return err_sys(err, "cannot be confined by Landlock");
-    return 0;
+    if (!landlock_holds())
+        return err_set(err, "Landlock does not hold: the root directory can still be read");
+    return abi;
 }

@@ -51,7 +51,7 @@ struct jail_order {
 };
 
 enum jail_word {
-    JAIL_CONFINED = 1,
+    JAIL_CONFINED = 1, /* number: ABI of Landlock that confines it; 0 without */
     JAIL_SEALED = 2,
     JAIL_GATE = 3,
     JAIL_FAILED = 4,  /* text */

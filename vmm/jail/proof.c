@@ -18,18 +18,30 @@
 
 #include "base/fd.h"
 #include "jail/powers.h"
+#include "jail/root.h"
 
 enum { PROC_FILE_BYTES = 8192 };
 
 const char *const jail_control_names[JAIL_CONTROLS] = {"user_namespace", "mount_namespace",
     "pid_namespace", "net_namespace", "ipc_namespace", "uts_namespace", "cgroup_namespace",
     "empty_root", "exact_fds", "own_uid", "no_new_privs", "no_capabilities", "seccomp", "rlimits",
-    "cgroup"};
+    "not_dumpable", "landlock", "cgroup"};
 
-uint32_t jail_controls_due(enum jail_ground_kind kind)
+/* Files in /proc of a process that is not dumpable are root's: nothing is seen when it is root. */
+static bool owner_tells(uid_t uid)
+{
+    return uid != 0;
+}
+
+uint32_t jail_controls_due(enum jail_ground_kind kind, uid_t uid)
 {
     uint32_t all = JAIL_CONTROL_CGROUP - 1;
     uint32_t namespaces = JAIL_CONTROL_EMPTY_ROOT - 1;
+
+    if (landlock_abi() == 0)
+        all &= ~(uint32_t)JAIL_CONTROL_LANDLOCK;
+    if (!owner_tells(uid))
+        all &= ~(uint32_t)JAIL_CONTROL_NOT_DUMPABLE;
 
     switch (kind) {
     case JAIL_ROOT:
@@ -117,16 +129,29 @@ static int proof_fds(pid_t pid, const int *fds, size_t count, uint32_t *controls
     return 0;
 }
 
-int proof_confined(pid_t pid, const struct jail_ground *ground, const int *fds, size_t fd_count,
-    uint32_t *controls, struct err *err)
+static int proof_landlock(uint32_t abi, uint32_t *controls, struct err *err)
 {
-    uint32_t due = jail_controls_due(ground->kind);
+    uint32_t wanted = (uint32_t)landlock_abi();
+
+    if (abi != wanted)
+        return err_set(err, "Landlock of ABI %u confines it, not %u", abi, wanted);
+    if (wanted > 0)
+        *controls |= JAIL_CONTROL_LANDLOCK;
+    return 0;
+}
+
+int proof_confined(pid_t pid, const struct jail_ground *ground, const int *fds, size_t fd_count,
+    uint32_t abi, uint32_t *controls, struct err *err)
+{
+    uint32_t due = jail_controls_due(ground->kind, ground->uid);
 
     if (proof_namespaces(pid, due, controls, err) < 0)
         return -1;
     if ((due & JAIL_CONTROL_EMPTY_ROOT) && proof_root(pid, controls, err) < 0)
         return -1;
-    return proof_fds(pid, fds, fd_count, controls, err);
+    if (proof_fds(pid, fds, fd_count, controls, err) < 0)
+        return -1;
+    return proof_landlock(abi, controls, err);
 }
 
 /* ---- sealed ---- */
@@ -284,12 +309,33 @@ static int proof_cgroup(
     return 0;
 }
 
+/* Who owns its files in /proc: itself, or root of the namespace when it is not dumpable (proc(5)).
+ */
+static int proof_dumpable(
+    pid_t pid, const struct jail_ground *ground, uint32_t *controls, struct err *err)
+{
+    struct stat status;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    if (stat(path, &status) < 0)
+        return err_sys(err, "cannot look at %s", path);
+    if (!owner_tells(ground->uid))
+        return 0;
+    if (status.st_uid == ground->uid)
+        return err_set(err, "it is dumpable");
+    *controls |= JAIL_CONTROL_NOT_DUMPABLE;
+    return 0;
+}
+
 int proof_sealed(pid_t pid, const struct jail_ground *ground, const struct jail_order *order,
     unsigned int threads, uint32_t *controls, struct err *err)
 {
+    uint32_t due = jail_controls_due(ground->kind, ground->uid);
     char text[PROC_FILE_BYTES], path[64];
 
     if (proof_threads(pid, ground, threads, err) < 0 ||
+        proof_dumpable(pid, ground, controls, err) < 0 ||
         proof_cgroup(pid, ground, controls, err) < 0)
         return -1;
     *controls |= JAIL_CONTROL_NO_NEW_PRIVS | JAIL_CONTROL_NO_CAPABILITIES | JAIL_CONTROL_SECCOMP;
@@ -299,8 +345,7 @@ int proof_sealed(pid_t pid, const struct jail_ground *ground, const struct jail_
     if (read_file(path, text, err) < 0 || proof_limits_text(text, order, err) < 0)
         return -1;
     *controls |= JAIL_CONTROL_RLIMITS;
-    if (jail_controls_due(ground->kind) & ~*controls)
-        return err_set(
-            err, "controls 0x%x are missing", jail_controls_due(ground->kind) & ~*controls);
+    if (due & ~*controls)
+        return err_set(err, "controls 0x%x are missing", due & ~*controls);
     return 0;
 }

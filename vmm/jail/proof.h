@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * proof.h: the supervisor reads back what a child in its jail is, from /proc, and from nothing that
- * the child says.
+ * the child says. Landlock alone is not to be seen there: the child tries it (landlock_confine())
+ * and reports, before the gate, when nothing hostile has reached it yet.
  */
 #ifndef VMM_JAIL_PROOF_H
 #define VMM_JAIL_PROOF_H
@@ -28,22 +29,29 @@ enum jail_control {
     JAIL_CONTROL_NO_CAPABILITIES = 1 << 11,
     JAIL_CONTROL_SECCOMP = 1 << 12,
     JAIL_CONTROL_RLIMITS = 1 << 13,
-    JAIL_CONTROL_CGROUP = 1 << 14, /* memory.max, pids.max and cpu.max; where that was delegated */
+    JAIL_CONTROL_NOT_DUMPABLE = 1 << 14,
+    JAIL_CONTROL_LANDLOCK = 1 << 15, /* tried and reported by the child; where the kernel has it */
+    JAIL_CONTROL_CGROUP = 1 << 16,   /* memory.max, pids.max, cpu.max; where that was delegated */
 };
 
-enum { JAIL_CONTROLS = 15 };
+enum { JAIL_CONTROLS = 17 };
 /* As result.json names them, in the order of the bits. */
 extern const char *const jail_control_names[JAIL_CONTROLS];
 
-/* Every control that a ground of KIND must have in the end, but for the cgroup. */
-uint32_t jail_controls_due(enum jail_ground_kind kind);
+/* Those that the child reported; all others were read back. */
+#define JAIL_CONTROLS_REPORTED ((uint32_t)JAIL_CONTROL_LANDLOCK)
+
+/* Every control that a ground of KIND with children of UID must have in the end, but for the
+ * cgroup. */
+uint32_t jail_controls_due(enum jail_ground_kind kind, uid_t uid);
 
 /*
  * After its word "confined": namespaces, root, and that its open fds are the FD_COUNT of FDS, in
- * ascending order. Adds to *CONTROLS. An error is a control that is missing.
+ * ascending order; ABI is that of Landlock which the word says confines it. Adds to *CONTROLS. An
+ * error is a control that is missing.
  */
 int proof_confined(pid_t pid, const struct jail_ground *ground, const int *fds, size_t fd_count,
-    uint32_t *controls, struct err *err);
+    uint32_t abi, uint32_t *controls, struct err *err);
 
 /* After its word "sealed": status of each of its THREADS threads, limits of ORDER. */
 int proof_sealed(pid_t pid, const struct jail_ground *ground, const struct jail_order *order,

@@ -3,6 +3,8 @@
 #ifndef VMM_JAIL_ROOT_H
 #define VMM_JAIL_ROOT_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "jail/order.h"
 #include "jail/powers.h"
@@ -15,9 +17,13 @@ int creds_drop(const struct jail_order *order, struct err *err);
 
 /*
  * Nothing of the file system but what the rows of POWERS name; no TCP port, no abstract socket and
- * no signal to the outside where the kernel can do that. A kernel without Landlock is no error.
+ * no signal to the outside where the kernel can do that. That it holds was tried. Returns the ABI
+ * that confines the process, 0 with a kernel without Landlock, or -1.
  */
 int landlock_confine(const struct powers *powers, struct err *err);
+
+/* Whether Landlock keeps the calling process from reading "/", which nothing else does. */
+bool landlock_holds(void);
 
 /* ABI of Landlock here; 0 without. */
 int landlock_abi(void);

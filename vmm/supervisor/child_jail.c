@@ -34,8 +34,8 @@ static int child_forgive(const struct child *child, struct err *err)
     return 0;
 }
 
-/* Returns 1 when the next word is WORD, 0 when the child has ended. */
-static int child_hear(struct child *child, enum jail_word word, struct err *err)
+/* Returns 1 when the next word is WORD, with *NUMBER, 0 when the child has ended. */
+static int child_hear(struct child *child, enum jail_word word, uint32_t *number, struct err *err)
 {
     struct jail_message message;
     char said[sizeof(message.text)];
@@ -43,6 +43,8 @@ static int child_hear(struct child *child, enum jail_word word, struct err *err)
 
     if (heard < 0)
         return err_wrap(err, "%s", child->name);
+    if (heard == 1)
+        *number = message.number;
     if (heard == 0 || message.word == word)
         return heard;
     text_escape(said, sizeof(said), message.text, strlen(message.text));
@@ -64,6 +66,7 @@ int child_order(struct child *child, const struct jail_order *order, struct err 
 int child_confined(struct child *child, const struct jail_ground *ground, struct err *err)
 {
     struct pollfd channel = {.fd = child->jail, .events = POLLIN};
+    uint32_t abi = 0;
     int ready;
 
     if (child->jail < 0)
@@ -73,12 +76,13 @@ int child_confined(struct child *child, const struct jail_ground *ground, struct
     while (ready < 0 && errno == EINTR);
     if (ready <= 0)
         return err_set(err, "%s does not enter its jail", child->name);
-    ready = child_hear(child, JAIL_CONFINED, err);
+    ready = child_hear(child, JAIL_CONFINED, &abi, err);
     if (ready <= 0)
         return ready;
     if (fd_set_nonblocking(child->jail, err) < 0)
         return -1;
-    if (proof_confined(child->pid, ground, child->fds, child->fd_count, &child->controls, err) == 0)
+    if (proof_confined(
+            child->pid, ground, child->fds, child->fd_count, abi, &child->controls, err) == 0)
         return 0;
     err_wrap(err, "%s is not in its jail", child->name);
     return child_forgive(child, err);
@@ -87,7 +91,8 @@ int child_confined(struct child *child, const struct jail_ground *ground, struct
 int child_sealed(
     struct child *child, const struct jail_ground *ground, unsigned int threads, struct err *err)
 {
-    int heard = child_hear(child, JAIL_SEALED, err);
+    uint32_t number;
+    int heard = child_hear(child, JAIL_SEALED, &number, err);
 
     if (heard <= 0)
         return heard;

@@ -33,6 +33,16 @@ static json_t *result_cgroup(const struct outcome_cgroup *cgroup)
     return object;
 }
 
+static uint32_t given_up(const struct outcome *outcome)
+{
+    uint32_t controls = 0;
+
+    if (outcome->jail_kind == JAIL_WEAK)
+        controls |= jail_controls_due(JAIL_USER, outcome->jail_uid) &
+                    ~jail_controls_due(JAIL_WEAK, outcome->jail_uid);
+    return controls;
+}
+
 /* What was read back of each child; see jail/proof.h. */
 static json_t *result_jail(const struct outcome *outcome)
 {
@@ -50,10 +60,8 @@ static json_t *result_jail(const struct outcome *outcome)
     for (size_t i = 0; i < OUTCOME_JAILS; i++)
         put(object, names[i],
             outcome->jails[i].proven ? control_names(outcome->jails[i].controls) : json_null());
-    put(object, "given_up",
-        control_names(outcome->jail_kind == JAIL_WEAK
-                          ? jail_controls_due(JAIL_USER) & ~jail_controls_due(JAIL_WEAK)
-                          : 0));
+    put(object, "given_up", control_names(given_up(outcome)));
+    put(object, "reported", control_names(JAIL_CONTROLS_REPORTED));
     put_number(object, "landlock_abi", (uint64_t)landlock_abi());
     put(object, "cgroup", result_cgroup(&outcome->cgroup));
     return object;

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "jail/root.h"
 #include "tests/unit/unit.h"
 
 #define STATUS                                                                                     \
@@ -100,7 +101,7 @@ static void a_process_without_a_jail_proves_nothing(void **state)
     struct err err = ERR_INIT;
 
     (void)state;
-    assert_int_equal(proof_confined(getpid(), &user, fds, 3, &controls, &err), -1);
+    assert_int_equal(proof_confined(getpid(), &user, fds, 3, 0, &controls, &err), -1);
     assert_non_null(strstr(err.text, "namespace is the supervisor's"));
     assert_int_equal(controls, 0);
     assert_int_equal(proof_sealed(getpid(), &user, &order, 1, &controls, &err), -1);
@@ -109,12 +110,22 @@ static void a_process_without_a_jail_proves_nothing(void **state)
 
 static void what_is_due_depends_on_the_ground(void **state)
 {
+    const uint32_t landlock = landlock_abi() > 0 ? JAIL_CONTROL_LANDLOCK : 0;
+
     (void)state;
-    assert_int_equal(jail_controls_due(JAIL_ROOT), 0x3ffe);
-    assert_int_equal(jail_controls_due(JAIL_USER), 0x3dff);
-    assert_int_equal(jail_controls_due(JAIL_WEAK), JAIL_CONTROL_FDS | JAIL_CONTROL_NO_NEW_PRIVS |
-                                                       JAIL_CONTROL_NO_CAPABILITIES |
-                                                       JAIL_CONTROL_SECCOMP | JAIL_CONTROL_RLIMITS);
+    assert_int_equal(jail_controls_due(JAIL_ROOT, 5), 0x7ffe | landlock);
+    assert_int_equal(jail_controls_due(JAIL_USER, 5), 0x7dff | landlock);
+    assert_int_equal(jail_controls_due(JAIL_WEAK, 5),
+        JAIL_CONTROL_FDS | JAIL_CONTROL_NO_NEW_PRIVS | JAIL_CONTROL_NO_CAPABILITIES |
+            JAIL_CONTROL_SECCOMP | JAIL_CONTROL_RLIMITS | JAIL_CONTROL_NOT_DUMPABLE | landlock);
+    assert_int_equal(jail_controls_due(JAIL_WEAK, 0),
+        jail_controls_due(JAIL_WEAK, 5) & ~(uint32_t)JAIL_CONTROL_NOT_DUMPABLE);
+}
+
+static void landlock_that_is_not_there_is_found(void **state)
+{
+    (void)state;
+    assert_false(landlock_holds());
 }
 
 int main(void)
@@ -124,6 +135,7 @@ int main(void)
         cmocka_unit_test(limits_are_exact),
         cmocka_unit_test(a_process_without_a_jail_proves_nothing),
         cmocka_unit_test(what_is_due_depends_on_the_ground),
+        cmocka_unit_test(landlock_that_is_not_there_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
