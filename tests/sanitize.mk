@@ -18,12 +18,13 @@ $(1): $(BUILD)/$(1)/sanitizer.o
 	$(Q)$$(MAKE) --no-print-directory executables CC=$$(CLANG) HARDEN=-fno-strict-aliasing \
 	    BIN=$(BUILD)/$(1)/bin OBJ=$(BUILD)/$(1)/obj \
 	    CPPFLAGS='$$(CPPFLAGS) -DVMRUN_SANITIZED' CFLAGS='$$(SAN_CFLAGS) -fsanitize=$$($(1)_FSANITIZE)' \
-	    LDFLAGS='-pthread $(BUILD)/$(1)/sanitizer.o'
+	    LDFLAGS='-pthread -Wl,--wrap=jail_seal $(BUILD)/$(1)/sanitizer.o'
 	$(Q)ln -sfn ../guest $(BUILD)/$(1)/guest && ln -sfn ../kernel $(BUILD)/$(1)/kernel
 
 $(BUILD)/$(1)/sanitizer.o: tests/hostile/sanitizer.c
 	$(Q)mkdir -p $$(@D)
-	$(Q)$$(CLANG) $$(SAN_CFLAGS) -fsanitize=$$($(1)_FSANITIZE) -c -o $$@ $$<
+	$(Q)rm -f $(BUILD)/$(1)/bin/*
+	$(Q)$$(CLANG) -Ivmm $$(SAN_CFLAGS) -fsanitize=$$($(1)_FSANITIZE) -c -o $$@ $$<
 endef
 $(foreach sanitizer,$(SANITIZERS),$(eval $(call SANITIZER_RULE,$(sanitizer))))
 

@@ -4,6 +4,7 @@
 #
 #     make unit          build and run every tests/unit/**/*_test.c
 #     make unit UNIT=wire    only those with "wire" in their path
+#     make unit-tsan     all of them under the thread sanitizer, in build/tsan
 #     make fuzz-replay   build every *_fuzz.c, replay tests/corpus/<target>/, then fuzz each for
 #                        FUZZ_SECONDS; FUZZ=wire as above. FUZZ_RUNS=10000000 fuzzes each for that
 #                        many executions instead, however long they take
@@ -21,6 +22,7 @@
 UNIT         ?=
 UNIT_JOBS    ?= 2
 UNIT_SECONDS ?= 120
+UNIT_SANITIZERS ?= address,undefined
 FUZZ         ?=
 FUZZ_JOBS    ?= 2
 FUZZ_SECONDS ?= 10
@@ -31,7 +33,7 @@ CLANG        ?= clang
 SAN_CFLAGS   := -std=gnu17 -O1 -g -fno-omit-frame-pointer $(WARNINGS) -Wno-sign-conversion \
                 -Wno-gnu-variable-sized-type-not-at-end \
                 -fno-sanitize-recover=all
-UNIT_CFLAGS  := $(SAN_CFLAGS) -fsanitize=address,undefined
+UNIT_CFLAGS  := $(SAN_CFLAGS) -fsanitize=$(UNIT_SANITIZERS)
 FUZZ_CFLAGS  := $(SAN_CFLAGS) -fsanitize=fuzzer-no-link,address,undefined
 UNIT_LINK    := $(UNIT_CFLAGS) -lcmocka
 # What ends one target's fuzzing, and how long its process may take for it.
@@ -109,10 +111,13 @@ $(BUILD)/fuzz-obj/%.o: %.c
 
 -include $(shell find $(BUILD)/unit-obj $(BUILD)/fuzz-obj -name '*.d' 2>/dev/null)
 
-.PHONY: unit fuzz-build fuzz-replay
+.PHONY: unit unit-tsan fuzz-build fuzz-replay
 unit: $(UNIT_CHOSEN)
 	$(Q)test -n "$(strip $^)" || { echo 'unit: no test matches "$(UNIT)"' >&2; exit 1; }
 	$(Q)$(UNIT_ENV) prove --jobs $(UNIT_JOBS) --exec 'timeout -k 5 $(UNIT_SECONDS)' $^
+
+unit-tsan:
+	$(Q)$(MAKE) --no-print-directory unit BUILD=$(BUILD)/tsan UNIT_SANITIZERS=thread
 
 fuzz-build: $(FUZZ_CHOSEN)
 

@@ -17,6 +17,7 @@
 
 #include "base/filter_arch.h"
 #include "jail/order.h"
+#include "jail/sanitized.h"
 
 /* What the handler of debug mode does. */
 static const struct powers_call last_words[] = {
@@ -24,13 +25,6 @@ static const struct powers_call last_words[] = {
     POWERS_CALL(exit_group, "debug mode: and end"),
     POWERS_END,
 };
-
-/* A sanitizer makes calls of its own; such a build is for tests, and its filters allow all. */
-#ifdef VMRUN_SANITIZED
-#define SANITIZED_OR(action) SECCOMP_RET_LOG
-#else
-#define SANITIZED_OR(action) (action)
-#endif
 
 static int report_fd = -1; /* of debug mode */
 
@@ -106,7 +100,9 @@ static void filter_allow_all(struct filter *filter, const struct powers_call *ca
 
 void filter_make(const struct powers_thread *thread, bool debug, struct filter *filter)
 {
-    uint32_t refuse = debug ? SECCOMP_RET_TRAP : SANITIZED_OR(SECCOMP_RET_KILL_PROCESS);
+    uint32_t refuse = debug       ? SECCOMP_RET_TRAP
+                      : SANITIZED ? SECCOMP_RET_LOG
+                                  : SECCOMP_RET_KILL_PROCESS;
 
     filter->program = (struct sock_fprog){.filter = filter->code};
     filter_check_arch(filter, refuse);

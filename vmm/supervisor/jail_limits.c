@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/num.h"
+#include "jail/sanitized.h"
 
 /* Program, libraries, vmlinux as a file, heap; and for each vCPU a stack and an arena of malloc. */
 #define MONITOR_MEMORY_BYTES (256 * MIB)
@@ -22,12 +23,8 @@
 /* Resident, and page tables and buffers of the kernel's in the children's name. */
 #define CGROUP_MEMORY_BYTES (512 * MIB)
 
-/* A sanitizer (make asan, make tsan) takes terabytes of address space for its shadow. */
-#ifdef VMRUN_SANITIZED
-#define SANITIZED_MEMORY_BYTES (1ULL << 47)
-#else
-#define SANITIZED_MEMORY_BYTES 0ULL
-#endif
+/* Shadow memory. */
+#define SANITIZED_MEMORY_BYTES (SANITIZED ? 1ULL << 47 : 0ULL)
 
 /* 12 or 13 given, one for each vCPU, two for each queue, the VM's, the loop's; and as many again.
  */

@@ -2,6 +2,7 @@
 /* result_controls.c: what held the task and our own children; see result_parts.h. */
 #include "jail/proof.h"
 #include "jail/root.h"
+#include "jail/sanitized.h"
 #include "supervisor/result_parts.h"
 
 static json_t *control_names(uint32_t controls)
@@ -35,7 +36,7 @@ static json_t *result_cgroup(const struct outcome_cgroup *cgroup)
 
 static uint32_t given_up(const struct outcome *outcome)
 {
-    uint32_t controls = 0;
+    uint32_t controls = SANITIZED ? JAIL_CONTROL_SECCOMP | JAIL_CONTROL_RLIMITS : 0;
 
     if (outcome->jail_kind == JAIL_WEAK)
         controls |= jail_controls_due(JAIL_USER, outcome->jail_uid) &
