@@ -163,7 +163,7 @@ check-long: deps
 
 # Ratios and counts, in build/bench: tools/bench/README.md.
 bench: deps
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory all jail-probe
 	$(Q)tools/bench/bench
 
 doctor: executables guest kernel

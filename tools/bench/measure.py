@@ -14,11 +14,13 @@ import sys
 import time
 
 import export
+import jail
 import load
 import output
 import output_virtual
 
-SECTIONS = {"output": output, "output_virtual": output_virtual, "load": load, "export": export}
+SECTIONS = {"output": output, "output_virtual": output_virtual, "load": load, "export": export,
+            "jail": jail}
 
 
 def main():

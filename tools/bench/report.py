@@ -20,6 +20,8 @@ TARGETS = (
     ("load_failures", "<=", 0),
     ("export_small_ratio", "<=", 2),
     ("export_large_ratio", "<=", 2),
+    ("jail_ratio_root", "<=", 1),
+    ("jail_ratio_user", "<=", 1),
 )
 
 
