@@ -26,7 +26,7 @@ static int cgroup_write_number(int cgroup, const char *file, uint64_t number, st
     return small_file_write(cgroup, file, text, err);
 }
 
-int cgroup_make(const struct job *job, struct err *err)
+static int cgroup_make_at(const char *path, uint64_t memory, uint64_t processes, struct err *err)
 {
     AUTO_FD int cgroup = -1;
 
@@ -34,17 +34,27 @@ int cgroup_make(const struct job *job, struct err *err)
     if (small_file_write(
             AT_FDCWD, PLACE_CGROUP "/cgroup.subtree_control", "+memory +pids +cpu", err) < 0)
         return -1;
-    if (mkdir(PLACE_TASK_CGROUP, 0755) < 0)
-        return err_sys(err, "cannot make the cgroup of the task");
-    cgroup = open(PLACE_TASK_CGROUP, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (mkdir(path, 0755) < 0)
+        return err_sys(err, "cannot make the cgroup %s", path);
+    cgroup = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (cgroup < 0)
-        return err_sys(err, "cannot open the cgroup of the task");
+        return err_sys(err, "cannot open the cgroup %s", path);
     /* Out of memory ends the task as a whole: half a task hangs, and hides the reason. */
-    if (cgroup_write_number(cgroup, "memory.max", job->memory_bytes, err) < 0 ||
-        cgroup_write_number(cgroup, "pids.max", job->processes, err) < 0 ||
+    if (cgroup_write_number(cgroup, "memory.max", memory, err) < 0 ||
+        cgroup_write_number(cgroup, "pids.max", processes, err) < 0 ||
         small_file_write(cgroup, "memory.oom.group", "1", err) < 0)
         return -1;
     return fd_take(&cgroup);
+}
+
+int cgroup_make(const struct job *job, struct err *err)
+{
+    return cgroup_make_at(PLACE_TASK_CGROUP, job->memory_bytes, job->processes, err);
+}
+
+int cgroup_make_unpack(const struct job *job, struct err *err)
+{
+    return cgroup_make_at(PLACE_UNPACK_CGROUP, job->memory_bytes, 1, err);
 }
 
 int cgroup_only_pid(int cgroup, pid_t *pid, struct err *err)
@@ -147,6 +157,15 @@ void cgroup_signal(int cgroup, int signal)
 int cgroup_kill(int cgroup, struct err *err)
 {
     return small_file_write(cgroup, "cgroup.kill", "1", err);
+}
+
+bool cgroup_end_unpack(int *cgroup)
+{
+    bool starved = *cgroup >= 0 && cgroup_keyed_number(*cgroup, "memory.events", "oom_kill") > 0;
+
+    fd_close(cgroup);
+    (void)rmdir(PLACE_UNPACK_CGROUP);
+    return starved;
 }
 
 bool cgroup_empty(int cgroup)

@@ -2,7 +2,8 @@
 /*
  * cgroup.h: the task's cgroup. The task's main process is born in it and everything that it starts
  * stays in it; the agent and the init of the task's pid namespace are outside, so neither counts
- * against the task's limits nor dies with it.
+ * against the task's limits nor dies with it. A process that unpacks an input before is in one of
+ * its own, so that it cannot have more memory than the task, and the task's numbers are its own.
  */
 #ifndef AGENT_CGROUP_H
 #define AGENT_CGROUP_H
@@ -24,6 +25,11 @@ struct cgroup_stats {
 
 /* Make it with the limits of JOB; returns an fd of its directory. */
 int cgroup_make(const struct job *job, struct err *err);
+
+/* That of a process which unpacks an input, with the memory of JOB; returns an fd. */
+int cgroup_make_unpack(const struct job *job, struct err *err);
+/* Close and remove it when its process has ended. True when that was for want of memory. */
+bool cgroup_end_unpack(int *cgroup);
 
 /* The pid (the agent's view) of the one process in it; fails when there is not exactly one. */
 int cgroup_only_pid(int cgroup, pid_t *pid, struct err *err);

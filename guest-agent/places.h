@@ -12,6 +12,7 @@
 #define PLACE_ROOT    "/root"  /* becomes "/" of the task, in the task's mount namespace only */
 
 #define PLACE_TASK_CGROUP   PLACE_CGROUP "/task"
+#define PLACE_UNPACK_CGROUP PLACE_CGROUP "/unpack"
 #define PLACE_SCRATCH_TASK  PLACE_SCRATCH "/task"
 #define PLACE_SCRATCH_TMP   PLACE_SCRATCH "/tmp"
 #define PLACE_SCRATCH_UPPER PLACE_SCRATCH "/upper"

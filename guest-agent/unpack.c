@@ -14,18 +14,24 @@
 #include <linux/sched.h>
 
 #include "base/fd.h"
+#include "cgroup.h"
 #include "unpack_child.h"
 #include "wire/wire.h"
 
 int unpack_start(struct unpack *unpack, const struct job *job, int fd, struct err *err)
 {
     struct clone_args how = {
-        .flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET,
+        .flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET |
+                 CLONE_INTO_CGROUP,
         .exit_signal = SIGCHLD,
     };
     int feed[2], status[2];
 
     *unpack = (struct unpack){.feed = -1, .status = -1};
+    unpack->cgroup = cgroup_make_unpack(job, err);
+    if (unpack->cgroup < 0)
+        return -1;
+    how.cgroup = (__u64)unpack->cgroup;
     if (pipe2(feed, O_CLOEXEC) < 0)
         return err_sys(err, "cannot make a pipe");
     if (pipe2(status, O_CLOEXEC) < 0) {
@@ -58,14 +64,18 @@ int unpack_finish(struct unpack *unpack, struct err *err)
     char text[WIRE_TEXT_BYTES + 1] = "";
     ssize_t count;
     int status = 0;
+    bool starved;
 
     fd_close(&unpack->feed);
     count = fd_read_all(unpack->status, text, WIRE_TEXT_BYTES);
     fd_close(&unpack->status);
     while (waitpid(unpack->pid, &status, 0) < 0 && errno == EINTR)
         continue;
+    starved = cgroup_end_unpack(&unpack->cgroup);
     if (count > 0)
         return err_set(err, "%.*s", WIRE_TEXT_BYTES, text);
+    if (starved)
+        return err_set(err, "unpacking took more than [limits] memory");
     if (WIFSIGNALED(status))
         return err_set(err, "unpacking ended by signal %d", WTERMSIG(status));
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
@@ -82,5 +92,6 @@ void unpack_stop(struct unpack *unpack)
     (void)kill(unpack->pid, SIGKILL);
     while (waitpid(unpack->pid, NULL, 0) < 0 && errno == EINTR)
         continue;
+    (void)cgroup_end_unpack(&unpack->cgroup);
     unpack->pid = 0;
 }

@@ -19,6 +19,7 @@ struct unpack {
     pid_t pid;
     int feed;   /* pipe to it */
     int status; /* pipe from it */
+    int cgroup; /* that bounds its memory, and that of what it writes */
     bool full;  /* it wants no more */
 };
 

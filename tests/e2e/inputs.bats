@@ -255,6 +255,23 @@ make_tar() {
     refuse_tar "d/d/d/d"
 }
 
+@test "an archive is unpacked with the memory of the task, in a cgroup of its own" {
+    head -c 24M /dev/urandom >"$T/data"
+    tar -C "$T" -cf "$T/a.tar" data
+    # A cgroup that is gone is counted as long as the kernel remembers pages of its files.
+    script 'sha256sum <in/data; grep ^memory /proc/cgroups' 'in = a.tar' '[input_options]' 'unpack = in'
+    go --set limits.memory=8M
+    expect ok 0
+    [[ $(head -n 1 "$T/stdout") == "$(sha256sum <"$T/data")" ]]
+    with=$(awk 'NR == 2 {print $3}' "$T/stdout")
+    rm -rf "$T/out"
+    script 'sha256sum <in; grep ^memory /proc/cgroups' 'in = data'
+    go --set limits.memory=8M
+    expect ok 0
+    echo "cgroups: $with with an archive, $(awk 'NR == 2 {print $3}' "$T/stdout") without"
+    [[ $with == $(($(awk 'NR == 2 {print $3}' "$T/stdout") + 1)) ]]
+}
+
 @test "a damaged .tar.gz is refused, wherever the damage is" {
     archive
     gzip -c "$T/a.tar" >"$T/good.gz"
