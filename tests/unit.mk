@@ -117,7 +117,8 @@ unit: $(UNIT_CHOSEN)
 	$(Q)$(UNIT_ENV) prove --jobs $(UNIT_JOBS) --exec 'timeout -k 5 $(UNIT_SECONDS)' $^
 
 unit-tsan:
-	$(Q)$(MAKE) --no-print-directory unit BUILD=$(BUILD)/tsan UNIT_SANITIZERS=thread
+	$(Q)$(MAKE) --no-print-directory $(or $(TSAN_GOAL),unit) BUILD=$(BUILD)/tsan \
+	    UNIT_SANITIZERS=thread UNIT_SECONDS=600
 
 fuzz-build: $(FUZZ_CHOSEN)
 

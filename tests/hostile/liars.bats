@@ -131,7 +131,7 @@ END
 }
 
 @test "silence and half a message end with a limit, output without end too, and nothing grows" {
-    lies <<'END'
+    lies --set limits.wall=2s <<'END'
 silent-running|limit|124|time limit
 output-without-end|limit|124|time limit
 END
@@ -150,7 +150,7 @@ END
 
 @test "a guest that takes no job, or is silent after it, is ended" {
     [[ ${VMRUN_LONG:-} ]] || skip "takes two minutes: tests/check --long"
-    lies --set limits.boot=20s <<'END'
+    lies --set limits.boot=20s --set limits.wall=2s <<'END'
 no-buffer|guest_failed|125|did not start the task in time
 silent-working|guest_failed|125|did not start the task in time
 silent-exited|guest_failed|125|did not finish in time
