@@ -113,8 +113,8 @@ static const struct {
         stop_expired},
     [STATE_LEAVE] = {0, leave_expired},
     [STATE_KILLED] = {0, NULL},
-    [STATE_SCRIBE] = {0, run_scribe_overdue},
     [STATE_SALVAGE] = {0, run_salvage_overdue},
+    [STATE_SCRIBE] = {0, run_scribe_overdue},
     [STATE_EXTRACT] = {0, run_extractor_overdue},
     [STATE_DONE] = {0, NULL},
 };
@@ -372,7 +372,7 @@ static void run_init(struct supervision *run)
     run->deadline = (struct loop_timer){.expired = deadline_expired, .context = run};
     run->monitor = run->scribe = run->extractor = run->salvager = (struct child)CHILD_INIT;
     run->salvage_disks = (struct disks)DISKS_INIT;
-    run->signal_fd = run->artifacts_fd = run->loop.epoll_fd = -1;
+    run->signal_fd = run->artifacts_fd = run->console_fd = run->loop.epoll_fd = -1;
     for (int i = 0; i < 2; i++)
         run->live[i] = (struct live)LIVE_INIT;
     run->progress = (struct progress)PROGRESS_INIT;
@@ -407,14 +407,16 @@ void supervise(struct supervision *run, const struct plan *plan, struct disks *d
     child_fini(&run->monitor);
     child_fini(&run->extractor);
     child_fini(&run->salvager);
-    disks_free(&run->salvage_disks);
     child_fini(&run->scribe);
+    fd_close(&run->console_fd);
     stdin_pump_stop(&run->stdin_pump);
     progress_stop(&run->progress);
     run->state = STATE_DONE;
     run_digests_finish(run);
     run_drop_disks(run);
-    outcome->export_bytes = disk_allocated_bytes(disks_export_fd(disks));
+    outcome->export_bytes = disk_allocated_bytes(disks_export_fd(disks)) +
+                            disk_allocated_bytes(disks_export_fd(&run->salvage_disks));
+    disks_free(&run->salvage_disks);
     run_mark(run, MOMENT_DONE);
 }
 

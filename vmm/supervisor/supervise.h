@@ -27,8 +27,8 @@ enum run_state {
     STATE_STOP,    /* EXPORTED came, or the monitor was told to halt */
     STATE_LEAVE,   /* ENDED came: the monitor exits */
     STATE_KILLED,  /* the monitor was sent SIGKILL */
-    STATE_SCRIBE,  /* the monitor is gone: the scribe finishes the logs */
     STATE_SALVAGE, /* the guest was lost: a second one exports what it left */
+    STATE_SCRIBE,  /* no monitor is left: the scribe finishes the logs */
     STATE_EXTRACT, /* the extractor reads the export disk */
     STATE_DONE,
     STATE_COUNT,
@@ -84,6 +84,7 @@ struct supervision {
     struct disks salvage_disks;
     struct loop_source salvager_ipc, salvager_end;
     uint32_t salvager_seen; /* as records_seen */
+    int console_fd;         /* where the second machine's console goes on; -1 for nowhere */
     struct loop_source monitor_ipc, monitor_end, scribe_ipc, scribe_end, extractor_ipc,
         extractor_end;
     struct loop_source signals;

@@ -30,8 +30,29 @@ static bool scribe_is_finished(const struct supervision *run)
            live_input_ended(&run->live[1]);
 }
 
+static bool salvage_begun(struct supervision *run)
+{
+    struct outcome_salvage *salvage = &run->outcome->salvage;
+    struct err err = ERR_INIT;
+
+    salvage->tried = true;
+    if (run_salvage_start(run, &err) == 0)
+        return true;
+    memcpy(salvage->text, err.text, sizeof(err.text));
+    child_fini(&run->salvager);
+    return false;
+}
+
 void run_monitor_gone(struct supervision *run)
 {
+    if (!run_salvage_due(run) || !salvage_begun(run))
+        run_salvage_over(run);
+}
+
+/* No machine is left that could have a console. */
+void run_salvage_over(struct supervision *run)
+{
+    fd_close(&run->console_fd);
     run_enter(run, STATE_SCRIBE);
     if (scribe_is_finished(run))
         logs_closed(run);
@@ -336,8 +357,8 @@ void run_drop_disks(struct supervision *run)
     fd_close(&run->salvage_disks.scratch);
 }
 
-/* Only what the agent finished is read; and only now, with nobody left who could change it. */
-static void start_extractor(struct supervision *run)
+/* Only what an agent finished is read; and only now, with nobody left who could change it. */
+static void logs_closed(struct supervision *run)
 {
     struct outcome *outcome = run->outcome;
     struct err err = ERR_INIT;
@@ -357,26 +378,4 @@ static void start_extractor(struct supervision *run)
         return;
     }
     run_enter(run, STATE_EXTRACT);
-}
-
-void run_salvage_over(struct supervision *run)
-{
-    start_extractor(run);
-}
-
-static void logs_closed(struct supervision *run)
-{
-    struct outcome_salvage *salvage = &run->outcome->salvage;
-    struct err err = ERR_INIT;
-
-    if (!run_salvage_due(run)) {
-        start_extractor(run);
-        return;
-    }
-    salvage->tried = true;
-    if (run_salvage_start(run, &err) == 0)
-        return;
-    memcpy(salvage->text, err.text, sizeof(err.text));
-    child_fini(&run->salvager);
-    start_extractor(run);
 }

@@ -47,7 +47,7 @@ struct ipc_machine run_machine_setup(const struct supervision *run);
 
 /*
  * supervise_salvage.c: when the guest was lost before it could export. Due: it was, and the task
- * had begun. After the start, which may fail, run_salvage_over() is called once.
+ * had begun. run_salvage_over() is called once, when no machine is left or there was to be none.
  */
 bool run_salvage_due(const struct supervision *run);
 int run_salvage_start(struct supervision *run, struct err *err);

@@ -190,7 +190,7 @@ static struct ipc_machine salvage_setup(const struct supervision *run)
     setup.cpu_count = 1;
     setup.memory_bytes = u64_min(setup.memory_bytes, SALVAGE_MEMORY_BYTES);
     setup.hugepages = HUGEPAGES_NO;
-    setup.console = setup.has_stdin = false;
+    setup.has_stdin = false;
     setup.disk_count = 3;
     setup.disk_readonly[DISK_SCRATCH] = true;
     return setup;
@@ -224,8 +224,8 @@ static int salvage_spawn(struct supervision *run, struct err *err)
     const struct child_fd fds[] = {{plan->kvm_fd, MONITOR_FD_KVM},
         {plan->kernel_fd, MONITOR_FD_KERNEL}, {plan->initramfs_fd, MONITOR_FD_INITRD},
         {job, MONITOR_FD_JOB}, {null, MONITOR_FD_STDOUT}, {null, MONITOR_FD_STDERR},
-        {null, MONITOR_FD_CONSOLE}, {null, MONITOR_FD_STDIN},
-        {plan->image_fd, MONITOR_FD_DISK + DISK_IMAGE},
+        {run->console_fd >= 0 ? run->console_fd : null, MONITOR_FD_CONSOLE},
+        {null, MONITOR_FD_STDIN}, {plan->image_fd, MONITOR_FD_DISK + DISK_IMAGE},
         {disks->scratch, MONITOR_FD_DISK + DISK_SCRATCH},
         {disks->export_disk, MONITOR_FD_DISK + DISK_EXPORT}};
 

@@ -327,6 +327,8 @@ int run_start(struct supervision *run, struct err *err)
         failed = listen_to_children(run, err);
     if (failed == 0)
         failed = start_stdin(run, &plumbing, err);
+    if (failed == 0)
+        run->console_fd = fd_take(&plumbing.raw_write[STREAM_CONSOLE]);
     plumbing_close(&plumbing);
     if (failed == 0)
         run_enter(run, STATE_BOOT);

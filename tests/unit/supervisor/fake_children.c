@@ -185,14 +185,15 @@ _Noreturn static void be_salvager(const struct ipc_machine *machine)
     struct ipc_running running = {.mono_ns = clock_mono_ns()};
     bool right = machine->cpu_count == 1 && machine->memory_bytes <= 256 << 20 &&
                  machine->disk_count == 3 && machine->disk_readonly[DISK_IMAGE] &&
-                 !machine->disk_readonly[DISK_EXPORT] && !machine->has_stdin && !machine->console &&
-                 count_leaks() == 0 &&
+                 !machine->disk_readonly[DISK_EXPORT] && !machine->has_stdin &&
+                 machine->console == script_is("lost-loud") && count_leaks() == 0 &&
                  (fcntl(MONITOR_FD_DISK + DISK_SCRATCH, F_GETFL) & O_ACCMODE) == O_RDONLY;
 
     if (!right)
         exit(5);
     ipc_send_running(IPC_FD, &running, &err);
     say_hello();
+    fd_write_all(MONITOR_FD_CONSOLE, "second\n", 7);
     if (script_is("lost-2"))
         end(IPC_END_SHUTDOWN);
     if (script_is("lost-crash"))
@@ -248,6 +249,7 @@ _Noreturn static void be_monitor(void)
         end(IPC_END_DISK);
     if (script_is("lost-boot"))
         end(IPC_END_SHUTDOWN);
+    fd_write_all(MONITOR_FD_CONSOLE, "first\n", 6);
     say_started();
     if (script_is("lost-disk"))
         end(IPC_END_DISK);

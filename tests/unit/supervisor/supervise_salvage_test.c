@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: tests/unit/supervisor/supervised.c tests/unit/supervisor/fake_children.c */
+/* LINK: tests/unit/supervisor/supervised.c tests/unit/supervisor/fake_children.c
+ *       -Wl,--wrap=clock_mono_ns */
 /* supervise_salvage_test.c: when a second machine is started, and what comes of what it says. */
 #include <fcntl.h>
 #include <string.h>
@@ -7,6 +8,18 @@
 
 #include "base/clock.h"
 #include "tests/unit/supervisor/supervised.h"
+
+/* How far the clock jumps once the second guest has said its first word. */
+static uint64_t jump_ns;
+
+uint64_t __real_clock_mono_ns(void);
+uint64_t __wrap_clock_mono_ns(void);
+uint64_t __wrap_clock_mono_ns(void)
+{
+    bool jumped = run.state == STATE_SALVAGE && run.salvager_seen != 0;
+
+    return __real_clock_mono_ns() + (jumped ? jump_ns : 0);
+}
 
 static void lose(void **state, const char *script)
 {
@@ -67,6 +80,49 @@ static void a_second_guest_that_is_lost_too_ends_the_matter(void **state)
     assert_true(outcome.salvage.tried && !outcome.salvage.exported && !outcome.extracted_due);
 }
 
+/* Twice the time of a boot, half a minute, and an eighth of a second for each begun MiB. */
+static void a_second_guest_that_hangs_is_killed_at_its_deadline(void **state)
+{
+    uint64_t before_ns = __real_clock_mono_ns(), took_ns;
+
+    jump_ns = 2 * (30 * NS_PER_S) + 30 * NS_PER_S + 125 * NS_PER_MS - NS_PER_S;
+    lose(state, "lost-hang");
+    jump_ns = 0;
+    took_ns = __real_clock_mono_ns() - before_ns;
+    assert_true(took_ns >= 900 * NS_PER_MS && took_ns < 15 * NS_PER_S);
+    assert_verdict("guest_failed", 125);
+    assert_true(outcome.salvage.tried && !outcome.salvage.exported && !outcome.extracted_due);
+    assert_string_equal(outcome.salvage.text, "the second guest took too long");
+}
+
+/* One log for both: the scribe sees the end of the console when the second machine is gone. */
+static void both_consoles_are_kept(void **state)
+{
+    char text[32] = "";
+    int fd;
+
+    tear_down(state);
+    set_up(state);
+    config.salvage = 1;
+    text_list_add(&config.collect, "a?b");
+    plan.console = true;
+    supervise_script("lost-loud");
+    assert_true(outcome.salvage.exported && outcome.has_totals[STREAM_CONSOLE]);
+    fd = openat(output_fd, "console", O_RDONLY);
+    assert_int_equal(read(fd, text, sizeof(text) - 1), 13);
+    assert_string_equal(text, "first\nsecond\n");
+    close(fd);
+}
+
+/* What supervised.h has for the size of a disk, for each of the two. */
+static void the_export_disks_of_both_are_counted(void **state)
+{
+    lose(state, "lost");
+    assert_int_equal(outcome.export_bytes, 2 * 4096);
+    lose(state, "ok");
+    assert_int_equal(outcome.export_bytes, 4096);
+}
+
 static void what_is_not_salvaged(void **state)
 {
     lose(state, "lost-boot"); /* no task had begun */
@@ -92,6 +148,9 @@ static const struct CMUnitTest tests[] = {
     TEST(what_a_lost_guest_left_is_exported),
     TEST(a_guest_that_the_host_ended_was_lost_too),
     TEST(a_second_guest_that_is_lost_too_ends_the_matter),
+    TEST(a_second_guest_that_hangs_is_killed_at_its_deadline),
+    TEST(both_consoles_are_kept),
+    TEST(the_export_disks_of_both_are_counted),
     TEST(what_is_not_salvaged),
 };
 
