@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # For tests of salvage: a task whose machine is taken over by tests/guest-agents/saboteur.c.
 
-# lose DAMAGE END [LINE...]: a task that writes, waits three seconds, and loses its machine.
+# lose DAMAGE END [LINE...]: a task that writes, waits three seconds, and loses its machine. The array
+# lose_options is for vmrun.
 lose() {
     local go="$1 $2"
     shift 2
@@ -14,5 +15,5 @@ lose() {
 	END
     task 'sh script.sh' '[input]' 'script.sh = script.sh' '[artifacts]' 'collect = out' "$@"
     sed -i "s|^\[machine\]\$|[machine]\ninitramfs = $PWD/build/e2e/saboteur.cpio|" "$T/task.ini"
-    run_task --set limits.boot=60s --set limits.disk=32M
+    run_task --set limits.disk=32M "${lose_options[@]}"
 }

@@ -3,23 +3,25 @@
  * saboteur.c: a guest that the task has taken over, for tests of salvage. It becomes the agent, and
  * leaves a process of root's behind that waits for the file /task/go and does what that says:
  * damage the scratch disk below its file system, and lose the machine. In a machine whose scratch
- * disk is read-only, the second one, it leaves the agent alone.
+ * disk is read-only, the second one, it leaves the agent alone, unless the first has left a mark
+ * that says otherwise.
  */
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/reboot.h>
-#include <sys/sysinfo.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { BLOCK = 4096, SUPER_AT = 1024, SUPER_SUM_AT = 1020 };
 
+static const char hang_mark[] = "hang";
 static uint8_t block[BLOCK];
 static int disk;
 static off_t disk_bytes;
@@ -32,11 +34,32 @@ static void reset(void)
     reboot(RB_AUTOBOOT);
 }
 
-/* Nothing that could be killed is left: the kernel panics. */
+/*
+ * The agent does nothing any more: PID 1 ignores every signal, but a tracer stops it at whatever it
+ * does, and it stays stopped for as long as that tracer lives.
+ */
+static void stop_agent(void)
+{
+    int status;
+
+    while (ptrace(PTRACE_SEIZE, 1, NULL, NULL) < 0 || ptrace(PTRACE_INTERRUPT, 1, NULL, NULL) < 0 ||
+           waitpid(1, &status, __WALL) != 1)
+        usleep(50000);
+}
+
+static void hang(void)
+{
+    stop_agent();
+    for (;;)
+        pause();
+}
+
+/* Nothing that could be killed is left: the kernel panics. It kills the task before that. */
 static void exhaust(void)
 {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY);
 
+    stop_agent(); /* it would report that, and export */
     (void)!write(fd, "-1000", 5);
     for (;;) {
         uint8_t *memory =
@@ -45,18 +68,6 @@ static void exhaust(void)
         if (memory != MAP_FAILED)
             memset(memory, 1, 1 << 20);
     }
-}
-
-/* Nothing else runs any more. */
-static void hang(void)
-{
-    struct sched_param first = {.sched_priority = 99};
-    int fd = open("/proc/sys/kernel/sched_rt_runtime_us", O_WRONLY);
-
-    (void)!write(fd, "-1", 2);
-    sched_setscheduler(0, SCHED_FIFO, &first);
-    for (;;)
-        continue;
 }
 
 /* ---- ways to damage the disk -------------------------------------------------------------------
@@ -156,8 +167,24 @@ static void spoil_extents(void)
     }
 }
 
+/* Where ext4 leaves room for a boot sector: the second machine hangs too. */
+static void mark(void)
+{
+    (void)!pread(disk, block, BLOCK, 0);
+    memcpy(block, hang_mark, sizeof(hang_mark));
+    write_block(0);
+}
+
+static int is_marked(void)
+{
+    return pread(disk, block, BLOCK, 0) == BLOCK &&
+           memcmp(block, hang_mark, sizeof(hang_mark)) == 0;
+}
+
 static void damage(const char *how)
 {
+    if (strcmp(how, "mark") == 0)
+        mark();
     if (strcmp(how, "zeros") == 0)
         fill(0, disk_bytes, NULL);
     if (strcmp(how, "noise") == 0)
@@ -192,8 +219,11 @@ static void sabotage(void)
 
     while ((disk = open("/dev/vdb", O_RDWR)) < 0 && (disk = open("/dev/vdb", O_RDONLY)) < 0)
         usleep(50000);
-    if (ioctl(disk, BLKROGET, &readonly) < 0 || readonly)
+    if (ioctl(disk, BLKROGET, &readonly) < 0 || readonly) {
+        if (is_marked())
+            hang();
         return;
+    }
     disk_bytes = lseek(disk, 0, SEEK_END);
     while ((fd = open("/scratch/task/go", O_RDONLY)) < 0)
         usleep(50000);
