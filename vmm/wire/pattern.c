@@ -12,12 +12,27 @@ bool pattern_is_glob(const char *pattern, size_t size)
     return memchr(pattern, '*', size) || memchr(pattern, '?', size);
 }
 
-/* How many bytes `?` takes: one character, or one byte where there is none. */
-static size_t pattern_character(const char *name, size_t size)
+/* Bytes of the first character: one where there is none that is whole. */
+static size_t pattern_character(const char *text, size_t size)
 {
-    size_t length = text_utf8_length((const uint8_t *)name, size);
+    size_t length = text_utf8_length((const uint8_t *)text, size);
 
     return length ? length : 1;
+}
+
+/* How many bytes of NAME the first character of PATTERN takes; 0 when it is another one. */
+static size_t pattern_takes(
+    const char *pattern, size_t pattern_bytes, const char *name, size_t name_bytes)
+{
+    size_t length = pattern_character(name, name_bytes);
+
+    if (pattern_bytes == 0)
+        return 0;
+    if (pattern[0] == '?')
+        return length;
+    return pattern_character(pattern, pattern_bytes) == length && !memcmp(pattern, name, length)
+               ? length
+               : 0;
 }
 
 bool pattern_matches_name(
@@ -29,15 +44,14 @@ bool pattern_matches_name(
     if (pattern_bytes > 0 && name_bytes > 0 && name[0] == '.' && pattern[0] != '.')
         return false;
     while (n < name_bytes) {
+        size_t length = pattern_takes(pattern + p, pattern_bytes - p, name + n, name_bytes - n);
+
         if (p < pattern_bytes && pattern[p] == '*') {
             star = ++p;
             star_name = n;
-        } else if (p < pattern_bytes && pattern[p] == '?') {
-            p++;
-            n += pattern_character(name + n, name_bytes - n);
-        } else if (p < pattern_bytes && pattern[p] == name[n]) {
-            p++;
-            n++;
+        } else if (length > 0) {
+            p += pattern[p] == '?' ? 1 : length;
+            n += length;
         } else if (star != SIZE_MAX) { /* the last `*` takes one more */
             star_name += pattern_character(name + star_name, name_bytes - star_name);
             n = star_name;

@@ -4,7 +4,8 @@
  *
  * A pattern is a relative path. In a component `*` stands for any number of characters and `?` for
  * one; neither stands for '/', nor for a dot that a name begins with, as in a shell. Every other
- * byte stands for itself. Patterns are the user's, checked by the config; names are hostile bytes.
+ * character stands for itself. A byte that is no part of UTF-8 is a character of its own, in names
+ * and in patterns. Patterns are the user's, checked by the config; names are hostile bytes.
  */
 #ifndef VMM_WIRE_PATTERN_H
 #define VMM_WIRE_PATTERN_H

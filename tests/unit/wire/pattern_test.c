@@ -29,7 +29,8 @@ static void names(void **state)
             true},
         {"a*b*c", "a--b--b--c", true}, {"a*b*c", "a--b--b--", false}, {"**", "x", true},
         {"[a]", "a", false}, {"[a]", "[a]", true}, {"*a", "aaaa", true},
-        {"*\xa9", "\xc3\xa9", false}};
+        {"*\xa9", "\xc3\xa9", false}, {"\xc3*", "\xc3\xa9", false}, {"*\xc3*", "\xc3x", true},
+        {"*\xc3*\xa9", "\xc3x\xc3\xa9", false}, {"\xc3\xa9*", "\xc3\xa9x", true}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
