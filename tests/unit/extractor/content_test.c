@@ -58,6 +58,15 @@ static void png_begin(void)
     put_chunk("IHDR", "\0\0\0\1\0\0\0\1\10\0\0\0", 13);
 }
 
+/* A picture with one more chunk. */
+static void png_with(const char *name, const void *data, size_t size)
+{
+    png_begin();
+    put_chunk("IDAT", "pixels", 6);
+    put_chunk(name, data, size);
+    put_chunk("IEND", "", 0);
+}
+
 static void png(void)
 {
     png_begin();
@@ -313,25 +322,13 @@ static void two_things_at_once(void **state)
     png();
     put_zip_end(0);
     is("zip behind a picture", ARTIFACT_DATA);
-    png_begin();
-    put_chunk("IDAT", "pixels", 6);
-    put_chunk("teSt", "PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\20\0", 22);
-    put_chunk("IEND", "", 0);
+    png_with("teSt", "PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\20\0", 22);
     is("zip in a chunk, its comment to the end", ARTIFACT_DATA);
-    png_begin();
-    put_chunk("IDAT", "pixels", 6);
-    put_chunk("teSt", "PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\xff", 22);
-    put_chunk("IEND", "", 0);
+    png_with("teSt", "PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\xff", 22);
     is("what no reader would take", ARTIFACT_PNG);
-    png_begin();
-    put_chunk("tEXt", "PK\5\6PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 26);
-    put_chunk("IDAT", "pixels", 6);
-    put_chunk("IEND", "", 0);
+    png_with("tEXt", "PK\5\6PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 26);
     is("a false start in front of it", ARTIFACT_DATA);
-    png_begin();
-    put_chunk("tEXt", "%PDF-1.4", 8);
-    put_chunk("IDAT", "pixels", 6);
-    put_chunk("IEND", "", 0);
+    png_with("tEXt", "%PDF-1.4", 8);
     is("pdf in a picture", ARTIFACT_DATA);
     pdf();
     used -= 9;

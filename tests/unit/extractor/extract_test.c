@@ -2,82 +2,8 @@
 /* extract_test.c: from an archive to files, entries and a verdict; caps at and past them. */
 #include <errno.h>
 
-#include "extractor/extract.h"
 #include "extractor/tree.h"
-#include "tests/unit/extractor/archive_build.h"
-#include "tests/unit/extractor/out_dir.h"
-
-enum { ENTRIES_KEPT = 64 };
-
-static struct build build;
-static struct out_dir out;
-static struct ipc_extract limits;
-static struct ipc_extracted result;
-static struct ipc_entry entries[ENTRIES_KEPT];
-static uint64_t entry_count;
-
-static int set_up(void **state)
-{
-    (void)state;
-    build_begin(&build);
-    out_dir_make(&out);
-    limits = (struct ipc_extract){
-        .max_total_bytes = 1 << 20, .max_file_bytes = 1 << 19, .max_files = 100, .max_depth = 32};
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    build_free(&build);
-    out_dir_remove(&out);
-    return 0;
-}
-
-static void restart(void)
-{
-    tear_down(NULL);
-    set_up(NULL);
-}
-
-static int keep_entry(void *context, const struct ipc_entry *entry, struct err *err)
-{
-    (void)context, (void)err;
-    if (entry_count < ENTRIES_KEPT)
-        entries[entry_count] = *entry;
-    entry_count++;
-    return 0;
-}
-
-static enum ipc_extract_status extract(void)
-{
-    const struct extract_sink sink = {.entry = keep_entry};
-    struct archive_source source = build_source(&build);
-
-    entry_count = 0;
-    memset(entries, 0xee, sizeof(entries));
-    extract_archive(&source, &limits, out.fd, &sink, &result);
-    return (enum ipc_extract_status)result.status;
-}
-
-static enum ipc_extract_status end_and_extract(void)
-{
-    build_end(&build);
-    return extract();
-}
-
-static void expect_entry(
-    size_t i, enum ipc_entry_kind kind, const char *name, uint64_t size, const char *reason)
-{
-    assert_true(i < entry_count && i < ENTRIES_KEPT);
-    assert_int_equal(entries[i].kind, kind);
-    assert_int_equal(entries[i].name_bytes, strlen(name));
-    assert_memory_equal(entries[i].name, name, strlen(name));
-    assert_true(entries[i].size == size);
-    assert_string_equal(entries[i].reason, reason);
-    if (kind == ENTRY_SKIPPED)
-        assert_string_equal(entries[i].exported, "");
-}
+#include "tests/unit/extractor/extracting.h"
 
 static void refused(const char *rule)
 {
@@ -402,23 +328,22 @@ static void faults_of_the_host_are_not_the_archives(void **state)
     assert_int_equal(result.status, EXTRACT_FAILED);
 }
 
-#define EXTRACT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 static const struct CMUnitTest tests[] = {
-    EXTRACT_TEST(a_tree_comes_out_as_it_was),
-    EXTRACT_TEST(nothing_to_export_is_complete),
-    EXTRACT_TEST(what_the_agent_skipped_is_passed_on),
-    EXTRACT_TEST(a_file_that_is_taken_back_is_gone),
-    EXTRACT_TEST(names_that_break_a_rule_refuse_the_archive),
-    EXTRACT_TEST(a_directory_may_be_declared_again),
-    EXTRACT_TEST(odd_names_are_exported_under_others),
-    EXTRACT_TEST(sparse_files_stay_sparse_and_count_whole),
-    EXTRACT_TEST(sizes_inside_at_and_past_their_cap),
-    EXTRACT_TEST(counts_inside_at_and_past_their_cap),
-    EXTRACT_TEST(deep_and_long_names_are_left_out),
-    EXTRACT_TEST(the_list_of_skipped_is_bounded),
-    EXTRACT_TEST(more_names_than_are_looked_at),
-    EXTRACT_TEST(broken_archives_are_refused),
-    EXTRACT_TEST(faults_of_the_host_are_not_the_archives),
+    TEST(a_tree_comes_out_as_it_was),
+    TEST(nothing_to_export_is_complete),
+    TEST(what_the_agent_skipped_is_passed_on),
+    TEST(a_file_that_is_taken_back_is_gone),
+    TEST(names_that_break_a_rule_refuse_the_archive),
+    TEST(a_directory_may_be_declared_again),
+    TEST(odd_names_are_exported_under_others),
+    TEST(sparse_files_stay_sparse_and_count_whole),
+    TEST(sizes_inside_at_and_past_their_cap),
+    TEST(counts_inside_at_and_past_their_cap),
+    TEST(deep_and_long_names_are_left_out),
+    TEST(the_list_of_skipped_is_bounded),
+    TEST(more_names_than_are_looked_at),
+    TEST(broken_archives_are_refused),
+    TEST(faults_of_the_host_are_not_the_archives),
 };
 
 UNIT_MAIN(tests)

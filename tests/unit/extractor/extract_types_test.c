@@ -1,81 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* extract_types_test.c: types and bundles; what is dropped again. */
-#include <errno.h>
-
-#include "extractor/extract.h"
 #include "extractor/tree.h"
-#include "tests/unit/extractor/archive_build.h"
-#include "tests/unit/extractor/out_dir.h"
-
-enum { ENTRIES_KEPT = 64 };
-
-static struct build build;
-static struct out_dir out;
-static struct ipc_extract limits;
-static struct ipc_extracted result;
-static struct ipc_entry entries[ENTRIES_KEPT];
-static uint64_t entry_count;
-
-static int set_up(void **state)
-{
-    (void)state;
-    build_begin(&build);
-    out_dir_make(&out);
-    limits = (struct ipc_extract){
-        .max_total_bytes = 1 << 20, .max_file_bytes = 1 << 19, .max_files = 100, .max_depth = 32};
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    build_free(&build);
-    out_dir_remove(&out);
-    return 0;
-}
-
-static void restart(void)
-{
-    tear_down(NULL);
-    set_up(NULL);
-}
-
-static int keep_entry(void *context, const struct ipc_entry *entry, struct err *err)
-{
-    (void)context, (void)err;
-    if (entry_count < ENTRIES_KEPT)
-        entries[entry_count] = *entry;
-    entry_count++;
-    return 0;
-}
-
-static enum ipc_extract_status extract(void)
-{
-    const struct extract_sink sink = {.entry = keep_entry};
-    struct archive_source source = build_source(&build);
-
-    entry_count = 0;
-    memset(entries, 0xee, sizeof(entries));
-    extract_archive(&source, &limits, out.fd, &sink, &result);
-    return (enum ipc_extract_status)result.status;
-}
-
-static enum ipc_extract_status end_and_extract(void)
-{
-    build_end(&build);
-    return extract();
-}
-
-static void expect_entry(
-    size_t i, enum ipc_entry_kind kind, const char *name, uint64_t size, const char *reason)
-{
-    assert_true(i < entry_count && i < ENTRIES_KEPT);
-    assert_int_equal(entries[i].kind, kind);
-    assert_int_equal(entries[i].name_bytes, strlen(name));
-    assert_memory_equal(entries[i].name, name, strlen(name));
-    assert_true(entries[i].size == size);
-    assert_string_equal(entries[i].reason, reason);
-}
+#include "tests/unit/extractor/extracting.h"
 
 #define BIT(type) (1U << ARTIFACT_##type)
 
@@ -177,13 +103,12 @@ static void a_bundle_is_the_only_file(void **state)
     assert_true(result.bundle_bytes == 0);
 }
 
-#define EXTRACT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 static const struct CMUnitTest tests[] = {
-    EXTRACT_TEST(what_is_of_another_type_is_dropped),
-    EXTRACT_TEST(holes_are_looked_at_too),
-    EXTRACT_TEST(what_is_dropped_is_bounded),
-    EXTRACT_TEST(a_skipped_file_is_skipped_once),
-    EXTRACT_TEST(a_bundle_is_the_only_file),
+    TEST(what_is_of_another_type_is_dropped),
+    TEST(holes_are_looked_at_too),
+    TEST(what_is_dropped_is_bounded),
+    TEST(a_skipped_file_is_skipped_once),
+    TEST(a_bundle_is_the_only_file),
 };
 
 UNIT_MAIN(tests)

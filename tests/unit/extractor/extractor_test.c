@@ -6,33 +6,15 @@
 #include "extractor/extractor.h"
 #include "extractor/powers.h"
 #include "ipc/ipc.h"
-#include "jail/jail.h"
 #include "tests/unit/extractor/archive_build.h"
 #include "tests/unit/extractor/out_dir.h"
+#include "tests/unit/no_jail.h"
 
 static struct build build;
 static struct out_dir out;
 static pid_t child;
 static int ipc = -1;
 static struct ipc_record record;
-
-/* jail.c stays out: a sanitizer needs more than the jail leaves. tests/jail/ has the real one. */
-static bool entered, sealed;
-
-int jail_enter(struct jail *jail, const struct powers *powers, struct err *err)
-{
-    (void)err;
-    jail->powers = powers;
-    entered = true;
-    return 0;
-}
-
-int jail_seal(struct jail *jail, struct err *err)
-{
-    (void)err;
-    sealed = entered && jail->powers == &extractor_powers;
-    return 0;
-}
 
 static int set_up(void **state)
 {
@@ -66,7 +48,7 @@ static void become_extractor(int channel, int disk)
         dup2(high[i], IPC_FD + i);
     close_range(IPC_FD + 3, ~0U, 0);
     umask(077); /* the extractor sets its own */
-    _exit(extractor_run(&err) == 0 && sealed ? 0 : 1);
+    _exit(extractor_run(&err) == 0 && no_jail_sealed_with(&extractor_powers) ? 0 : 1);
 }
 
 static void start(void)

@@ -131,40 +131,36 @@ static void long_names(void **state)
 }
 
 /* Each in a fresh archive behind a good file. */
-static void refuse_entry(
-    void **state, char type, const char *name, const char *link, const char *words)
+static void entries_that_are_refused(void **state)
 {
-    tear_down(state);
-    set_up(state);
-    tar_build_file(&build, "good", "x");
-    tar_build_entry(&build, type, name, link, 0644, "", 0);
-    refuse(words);
-}
+    static const struct {
+        char type;
+        const char *name, *link, *words;
+    } cases[] = {/* names that lead out */
+        {'0', "../f", "", "f: it leads upwards"}, {'0', "d/../../f", "", "it leads upwards"},
+        {'5', "..", "", "it leads upwards"}, {'0', "/f", "", "/f: it is an absolute path"},
+        {'1', "h", "../f", "h: it is a link out of the archive"},
+        {'1', "h", "/etc/passwd", "h: it is a link out of the archive"},
+        {'1', "h", "", "h: it is a link to nothing"},
+        {'1', "h", "nowhere", "h: cannot make it: No such file"},
+        {'2', "s", "", "s: it is a link to nothing"}, {'0', "", "", "has no name"},
+        {'0', ".", "", "has no name"},
+        /* kinds that cannot be unpacked */
+        {'3', "zero", "", "zero: it is a device or a FIFO"}, {'4', "disk", "", "it is a device"},
+        {'6', "fifo", "", "fifo: it is a device or a FIFO"},
+        {'S', "sparse", "", "sparse: it is of a kind that cannot be unpacked"},
+        {'Q', "new", "", "it is of a kind"},
+        /* what is there already */
+        {'0', "good", "", "good: it is in the archive twice"},
+        {'5', "good", "", "good: it lies below, or replaces, what is no directory"}};
 
-static void names_that_lead_out(void **state)
-{
-    refuse_entry(state, '0', "../f", "", "f: it leads upwards");
-    refuse_entry(state, '0', "d/../../f", "", "it leads upwards");
-    refuse_entry(state, '5', "..", "", "it leads upwards");
-    refuse_entry(state, '0', "/f", "", "/f: it is an absolute path");
-    refuse_entry(state, '1', "h", "../f", "h: it is a link out of the archive");
-    refuse_entry(state, '1', "h", "/etc/passwd", "h: it is a link out of the archive");
-    refuse_entry(state, '1', "h", "", "h: it is a link to nothing");
-    refuse_entry(state, '1', "h", "nowhere", "h: cannot make it: No such file");
-    refuse_entry(state, '2', "s", "", "s: it is a link to nothing");
-    refuse_entry(state, '0', "", "", "has no name");
-    refuse_entry(state, '0', ".", "", "has no name");
-}
-
-static void kinds_that_cannot_be_unpacked(void **state)
-{
-    refuse_entry(state, '3', "zero", "", "zero: it is a device or a FIFO");
-    refuse_entry(state, '4', "disk", "", "it is a device");
-    refuse_entry(state, '6', "fifo", "", "fifo: it is a device or a FIFO");
-    refuse_entry(state, 'S', "sparse", "", "sparse: it is of a kind that cannot be unpacked");
-    refuse_entry(state, 'Q', "new", "", "it is of a kind");
-    refuse_entry(state, '0', "good", "", "good: it is in the archive twice");
-    refuse_entry(state, '5', "good", "", "good: it lies below, or replaces, what is no directory");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        tear_down(state);
+        set_up(state);
+        tar_build_file(&build, "good", "x");
+        tar_build_entry(&build, cases[i].type, cases[i].name, cases[i].link, 0644, "", 0);
+        refuse(cases[i].words);
+    }
 }
 
 /* Not even to a place inside: what it leads to may change. */
@@ -361,8 +357,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(files_directories_and_links, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_names, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(names_that_lead_out, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(kinds_that_cannot_be_unpacked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(entries_that_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_goes_through_a_link, set_up, tear_down),
         cmocka_unit_test_setup_teardown(limits_hold, set_up, tear_down),
         cmocka_unit_test_setup_teardown(archives_that_are_damaged, set_up, tear_down),

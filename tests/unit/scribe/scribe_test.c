@@ -16,10 +16,10 @@
 #include "base/fd.h"
 #include "base/num.h"
 #include "ipc/ipc.h"
-#include "jail/jail.h"
 #include "scribe/live.h"
 #include "scribe/powers.h"
 #include "scribe/scribe.h"
+#include "tests/unit/no_jail.h"
 #include "tests/unit/unit.h"
 
 enum { BIG = 1 << 20 };
@@ -34,24 +34,6 @@ static struct {
 
 static uint8_t big[BIG], shown[2 * BIG];
 
-/* jail.c stays out: a sanitizer needs more than the jail leaves. tests/jail/ has the real one. */
-static bool entered, sealed;
-
-int jail_enter(struct jail *jail, const struct powers *powers, struct err *err)
-{
-    (void)err;
-    jail->powers = powers;
-    entered = true;
-    return 0;
-}
-
-int jail_seal(struct jail *jail, struct err *err)
-{
-    (void)err;
-    sealed = entered && jail->powers == &scribe_powers;
-    return 0;
-}
-
 /* FDS are those of the child, in order from IPC_FD on. */
 static void become_scribe(const int *fds, int count)
 {
@@ -63,7 +45,7 @@ static void become_scribe(const int *fds, int count)
     for (int i = 0; i < count; i++)
         dup2(high[i], IPC_FD + i);
     close_range(IPC_FD + (unsigned int)count, ~0U, 0);
-    _exit(scribe_run(&err) == 0 && sealed ? 0 : 1);
+    _exit(scribe_run(&err) == 0 && no_jail_sealed_with(&scribe_powers) ? 0 : 1);
 }
 
 /* UNUSED streams are /dev/null all the way, as the console is without --console. */

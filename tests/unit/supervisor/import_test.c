@@ -1,94 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* LINK: tests/unit/supervisor/importing.c */
 /* import_test.c: inputs are packed whole, sorted and sparse; what is not a plain file is refused.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "supervisor/import.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/supervisor/importing.h"
 #include "wire/archive.h"
-
-static char root[64];
-static struct config config;
-static int sources[CONFIG_INPUTS_MAX];
-static int archive = -1;
-static struct err err;
-
-static char *in_root(const char *name)
-{
-    return text_format("%s/%s", root, name);
-}
-
-static void make_file(const char *name, const char *content, mode_t mode)
-{
-    AUTO_FREE char *path = in_root(name);
-    AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
-
-    assert_true(fd >= 0);
-    assert_int_equal(fd_write_all(fd, content, strlen(content)), 0);
-}
-
-static void make_directory(const char *name)
-{
-    AUTO_FREE char *path = in_root(name);
-
-    assert_int_equal(mkdir(path, 0700), 0);
-}
-
-/* NAME in the root becomes DESTINATION. */
-static void add_input(const char *destination, const char *name)
-{
-    AUTO_FREE char *path = in_root(name);
-    struct config_input *input = &config.inputs[config.input_count];
-
-    *input = (struct config_input){.destination = text_clone(destination, strlen(destination)),
-        .source = text_clone(name, strlen(name)),
-        .where = text_clone("t.ini:1", 7)};
-    sources[config.input_count] = open(path, O_RDONLY | O_NOFOLLOW);
-    assert_true(sources[config.input_count] >= 0);
-    config.input_count++;
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    strcpy(root, "/tmp/import_test.XXXXXX");
-    assert_non_null(mkdtemp(root));
-    archive = memfd_create("archive", 0);
-    config.input_total_bytes = 1ULL << 30;
-    config.input_files = 1000;
-    config.input_depth = 64;
-    config.input_follow = 0;
-    err = (struct err)ERR_INIT;
-    return archive < 0;
-}
-
-static int tear_down(void **state)
-{
-    AUTO_FREE char *command = text_format("rm -rf %s", root);
-
-    (void)state;
-    for (size_t i = 0; i < config.input_count; i++) {
-        free(config.inputs[i].destination);
-        free(config.inputs[i].source);
-        free(config.inputs[i].where);
-        fd_close(&sources[i]);
-    }
-    config.input_count = 0;
-    fd_close(&archive);
-    return system(command);
-}
 
 /* "D name|F name mode size|E offset size data|. count|" of the whole archive. */
 static void archive_text(char *text, size_t text_size)
@@ -132,16 +59,6 @@ static void assert_archive(const char *expected)
         fail_msg("%s", err.text);
     archive_text(text, sizeof(text));
     assert_string_equal(text, expected);
-}
-
-static void assert_refused(const char *message)
-{
-    uint64_t bytes;
-
-    err = (struct err)ERR_INIT;
-    assert_int_equal(import_pack(&config, sources, archive, &bytes, &err), -1);
-    if (!strstr(err.text, message))
-        fail_msg("\"%s\" lacks \"%s\"", err.text, message);
 }
 
 static void files_come_with_parents_and_plain_modes(void **state)
@@ -321,191 +238,16 @@ static void a_tree_that_is_too_deep_is_refused(void **state)
     assert_refused("more than 64 directories deep");
 }
 
-/* ---- changes while the archive is written: it goes into a pipe, whose reader makes them -------
- */
-
-enum { BIG_BYTES = 64 * 65536 }; /* more than a pipe holds */
-
-static void make_big_file(const char *name)
-{
-    AUTO_FREE char *path = in_root(name);
-    AUTO_FD int fd = open(path, O_RDWR | O_CREAT, 0644);
-    static char filler[65536] = "filler";
-
-    assert_true(fd >= 0);
-    for (uint64_t at = 0; at < BIG_BYTES; at += sizeof(filler)) /* written: no holes */
-        assert_int_equal(fd_pwrite_all(fd, filler, sizeof(filler), at), 0);
-}
-
-/* CHANGE happens when packing waits for its reader, who finds SECRET nowhere. */
-static void refuse_change(int (*change)(void), const char *message)
-{
-    int ends[2], status;
-    pid_t child;
-
-    assert_int_equal(pipe(ends), 0);
-    child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        static char block[65536 + 1];
-        ssize_t count;
-
-        close(ends[1]);
-        if (read(ends[0], block, 1) != 1)
-            _exit(1);
-        usleep(50000); /* times of files are only as fine as the kernel's tick */
-        if (change() < 0)
-            _exit(2);
-        while ((count = read(ends[0], block, sizeof(block) - 1)) > 0) {
-            if (memmem(block, (size_t)count, "secret", 6))
-                _exit(3);
-        }
-        _exit(0);
-    }
-    close(ends[0]);
-    fd_close(&archive);
-    archive = ends[1];
-    assert_refused(message);
-    fd_close(&archive);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-}
-
-static int with_big(int (*change)(int fd))
-{
-    AUTO_FREE char *path = in_root("d/big");
-    AUTO_FD int fd = open(path, O_RDWR);
-
-    return fd < 0 ? -1 : change(fd);
-}
-
-static int overwrite(int fd)
-{
-    return pwrite(fd, "x", 1, 0) == 1 ? 0 : -1;
-}
-
-static int grow(int fd)
-{
-    return pwrite(fd, "x", 1, BIG_BYTES) == 1 ? 0 : -1;
-}
-
-static int shrink(int fd)
-{
-    return ftruncate(fd, 65536);
-}
-
-static int overwrite_big(void)
-{
-    return with_big(overwrite);
-}
-
-static int grow_big(void)
-{
-    return with_big(grow);
-}
-
-static int shrink_big(void)
-{
-    return with_big(shrink);
-}
-
-/* The mtime can be set back, the ctime not. */
-static int overwrite_and_hide(void)
-{
-    AUTO_FREE char *path = in_root("d/big");
-    struct stat before;
-
-    if (stat(path, &before) < 0 || with_big(overwrite) < 0)
-        return -1;
-    return utimensat(AT_FDCWD, path, (const struct timespec[]){before.st_atim, before.st_mtim}, 0);
-}
-
-static void a_file_that_changes_is_refused(void **state)
-{
-    static const struct {
-        int (*change)(void);
-        const char *message;
-    } cases[] = {{overwrite_big, "in/big: it changed while it was read"},
-        {grow_big, "in/big: it changed while it was read"},
-        {shrink_big, "in/big: it became shorter while it was read"},
-        {overwrite_and_hide, "in/big: it changed while it was read"}};
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        tear_down(state);
-        set_up(state);
-        make_directory("d");
-        make_big_file("d/big");
-        add_input("in", "d");
-        refuse_change(cases[i].change, cases[i].message);
-    }
-}
-
-/* d/next was listed, and is opened after d/big. */
-static int next_becomes_a_link(void)
-{
-    AUTO_FREE char *path = in_root("d/next");
-
-    return unlink(path) < 0 ? -1 : symlink("../secret", path);
-}
-
-static int next_becomes_a_fifo(void)
-{
-    AUTO_FREE char *path = in_root("d/next");
-
-    return unlink(path) < 0 ? -1 : mkfifo(path, 0644);
-}
-
-static int next_vanishes(void)
-{
-    AUTO_FREE char *path = in_root("d/next");
-
-    return unlink(path);
-}
-
-static int another_appears(void)
-{
-    AUTO_FREE char *path = in_root("d/new");
-
-    return mkdir(path, 0755);
-}
-
-static void an_entry_that_is_replaced_is_refused(void **state)
-{
-    static const struct {
-        int (*change)(void);
-        uint32_t follow;
-        const char *message;
-    } cases[] = {{next_becomes_a_link, 0, "in/next: it is a symbolic link"},
-        {next_becomes_a_link, 1, "in/next: it is a symbolic link that leads out"},
-        {next_becomes_a_fifo, 0, "in/next: it is a FIFO"},
-        {next_vanishes, 0, "in/next: cannot open it: No such file"},
-        {another_appears, 0, "in: it changed while it was read"}};
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        tear_down(state);
-        set_up(state);
-        make_file("secret", "secret", 0644);
-        make_directory("d");
-        make_big_file("d/big");
-        make_file("d/next", "next", 0644);
-        add_input("in", "d");
-        config.input_follow = cases[i].follow;
-        refuse_change(cases[i].change, cases[i].message);
-    }
-}
-
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(files_come_with_parents_and_plain_modes, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(directories_are_walked_in_byte_order, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(holes_stay_holes, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(links_and_devices_are_refused, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(a_tree_that_is_too_deep_is_refused, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(links_are_followed_within, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(a_link_upwards_is_not_followed_for_ever, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(caps, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(names_of_any_bytes, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(a_file_that_changes_is_refused, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(an_entry_that_is_replaced_is_refused, set_up, tear_down),
+    TEST(files_come_with_parents_and_plain_modes),
+    TEST(directories_are_walked_in_byte_order),
+    TEST(holes_stay_holes),
+    TEST(links_and_devices_are_refused),
+    TEST(a_tree_that_is_too_deep_is_refused),
+    TEST(links_are_followed_within),
+    TEST(a_link_upwards_is_not_followed_for_ever),
+    TEST(caps),
+    TEST(names_of_any_bytes),
 };
 
 UNIT_MAIN(tests)

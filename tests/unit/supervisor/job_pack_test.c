@@ -78,16 +78,23 @@ static void job_text(const uint8_t *bytes, size_t size, char text[4096])
     assert_false(err_is_set(&err));
 }
 
-static void the_agent_reads_what_the_config_says(void **state)
+/* The job of the config, as text. */
+static void pack(char text[4096])
 {
     uint8_t bytes[4096];
     struct writer writer = writer_make(bytes, sizeof(bytes));
     struct err err = ERR_INIT;
+
+    assert_int_equal(job_pack(&config, 99, &writer, &err), 0);
+    job_text(bytes, writer.used, text);
+}
+
+static void the_agent_reads_what_the_config_says(void **state)
+{
     char text[4096];
 
     (void)state;
-    assert_int_equal(job_pack(&config, 99, &writer, &err), 0);
-    job_text(bytes, writer.used, text);
+    pack(text);
     assert_string_equal(text,
         "1=sh;1=;2=PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin;2=HOME=/task;"
         "2=A=1;3=/task;4=h;5=1000;6=1001;7=99;8=5;9=6;10=7;11=8;12=0;13=0;14=out;15=0;16=8192;"
@@ -114,9 +121,6 @@ static void the_job_of_a_salvage_says_what_to_collect(void **state)
 
 static void the_user_replaces_the_default_environment(void **state)
 {
-    uint8_t bytes[4096];
-    struct writer writer = writer_make(bytes, sizeof(bytes));
-    struct err err = ERR_INIT;
     char text[4096];
 
     (void)state;
@@ -124,9 +128,8 @@ static void the_user_replaces_the_default_environment(void **state)
     config.stdin_kind = STDIN_INHERIT;
     config.input_count = 1;
     config.root_overlay = 1;
-    assert_int_equal(job_pack(&config, 99, &writer, &err), 0);
+    pack(text);
     config.input_count = 0;
-    job_text(bytes, writer.used, text);
     assert_non_null(strstr(text, "2=HOME=/task;2=A=1;2=PATH=/x;"));
     assert_null(strstr(text, "/usr/local/bin"));
     assert_non_null(strstr(text, "12=1;13=1;14=out;15=1;"));
