@@ -4,13 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/num.h"
+#include "supervisor/disk_reopen.h"
 #include "supervisor/import.h"
 
 enum {
@@ -88,19 +88,6 @@ int disk_copy_sparse(int to, int from, struct err *err)
         at = (uint64_t)hole;
     }
     return 0;
-}
-
-/* A second, read-only opening of an unnamed file. */
-static int disk_reopen_readonly(int fd, struct err *err)
-{
-    char path[32];
-    int readonly;
-
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    readonly = open(path, O_RDONLY | O_CLOEXEC);
-    if (readonly < 0)
-        return err_sys(err, "cannot reopen a disk for reading (is /proc mounted?)");
-    return readonly;
 }
 
 uint64_t disk_export_bytes(const struct config *config)

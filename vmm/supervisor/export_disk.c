@@ -4,9 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 
 #include "base/fd.h"
+#include "supervisor/disk_reopen.h"
 
 /*
  * A read lease is given only while nobody has the file open for writing. File systems without
@@ -22,12 +22,9 @@ static bool disk_has_writer(int fd)
 
 int export_disk_seal(struct disks *disks, struct err *err)
 {
-    char path[32];
-
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", disks->export_disk);
-    disks->export_readonly = open(path, O_RDONLY | O_CLOEXEC);
+    disks->export_readonly = disk_reopen_readonly(disks->export_disk, err);
     if (disks->export_readonly < 0)
-        return err_sys(err, "cannot reopen the export disk for reading (is /proc mounted?)");
+        return -1;
     fd_close(&disks->export_disk);
     if (disk_has_writer(disks->export_readonly))
         return err_set(err, "a process that should be gone can still write to the export disk");
