@@ -14,7 +14,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "supervisor/arch/arch.h"
-#include "supervisor/image_verify.h"
+#include "supervisor/file_digest.h"
 #include "supervisor/text_list.h"
 
 enum {
@@ -85,10 +85,10 @@ int plan_open_image(struct plan *plan, struct err *err)
     if (problem)
         return config_err(config, err, "image", "path", "%s: %s", path, problem);
     if (!config->image_has_sha256) {
-        plan->image_digest_known = image_digest_recall(plan->image_fd, plan->image_digest);
+        plan->image_digest_known = file_digest_recall(plan->image_fd, plan->image_digest);
         return 0;
     }
-    if (image_digest_check(plan->image_fd, config->image_sha256, plan->image_digest, err) < 0)
+    if (file_digest_check(plan->image_fd, config->image_sha256, plan->image_digest, err) < 0)
         return err_wrap(err, "%s", path);
     text_hex(text, plan->image_digest, DIGEST_BYTES);
     text_hex(wanted, config->image_sha256, DIGEST_BYTES);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "supervisor/image_verify.h"
+#include "supervisor/file_digest.h"
 #include "supervisor/supervise_internal.h"
 
 /* A file that was written meanwhile has no digest that says what the guest got. */
@@ -33,9 +33,9 @@ static void learn_image_digest(struct supervision *run)
     struct err ignored = ERR_INIT;
 
     if (digest->known || !run->outcome->has_started || run->signal_count > 0 ||
-        !image_digest_lasts(run->plan->image_fd))
+        !file_digest_lasts(run->plan->image_fd))
         return;
-    digest->known = image_digest_compute(run->plan->image_fd, digest->sha256, &ignored) == 0;
+    digest->known = file_digest_compute(run->plan->image_fd, digest->sha256, &ignored) == 0;
 }
 
 void run_digests_finish(struct supervision *run)
@@ -45,8 +45,8 @@ void run_digests_finish(struct supervision *run)
     struct err ignored = ERR_INIT;
 
     outcome->kernel_digest.known =
-        image_digest_recall(plan->kernel_fd, outcome->kernel_digest.sha256) ||
-        image_digest_compute(plan->kernel_fd, outcome->kernel_digest.sha256, &ignored) == 0;
+        file_digest_recall(plan->kernel_fd, outcome->kernel_digest.sha256) ||
+        file_digest_compute(plan->kernel_fd, outcome->kernel_digest.sha256, &ignored) == 0;
     compare(&outcome->kernel_digest, &plan->kernel_stamp, plan->kernel_fd);
     outcome->image_digest.known = plan->image_digest_known;
     memcpy(outcome->image_digest.sha256, plan->image_digest, DIGEST_BYTES);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "supervisor/image_verify.h"
+#include "supervisor/file_digest.h"
 #include "supervisor/supervise_internal.h"
 #include "tests/unit/unit.h"
 
@@ -28,20 +28,20 @@ static struct outcome outcome;
 static bool kernel_is_remembered;
 static unsigned computed;
 
-bool image_digest_recall(int fd, uint8_t digest[DIGEST_BYTES])
+bool file_digest_recall(int fd, uint8_t digest[DIGEST_BYTES])
 {
     assert_int_equal(fd, plan.kernel_fd);
     memset(digest, 0xcd, DIGEST_BYTES);
     return kernel_is_remembered;
 }
 
-bool image_digest_lasts(int fd)
+bool file_digest_lasts(int fd)
 {
     assert_int_equal(fd, plan.image_fd);
     return false;
 }
 
-int image_digest_compute(int fd, uint8_t digest[DIGEST_BYTES], struct err *err)
+int file_digest_compute(int fd, uint8_t digest[DIGEST_BYTES], struct err *err)
 {
     assert_int_equal(fd, plan.kernel_fd);
     computed++;

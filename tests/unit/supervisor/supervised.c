@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "supervisor/image_verify.h"
+#include "supervisor/file_digest.h"
 #include "supervisor/output_dir.h"
 
 char root[64];
@@ -39,19 +39,19 @@ int disk_create(const struct plan *unused, struct err *err)
 /* image_verify.c as well, and with it the user's cache. */
 bool image_lasts;
 
-bool image_digest_lasts(int fd)
+bool file_digest_lasts(int fd)
 {
     return fd == plan.image_fd && image_lasts;
 }
 
-bool image_digest_recall(int fd, uint8_t digest[DIGEST_BYTES])
+bool file_digest_recall(int fd, uint8_t digest[DIGEST_BYTES])
 {
     (void)digest;
     assert_int_equal(fd, plan.kernel_fd); /* the plan has recalled that of the image */
     return false;
 }
 
-int image_digest_compute(int fd, uint8_t digest[DIGEST_BYTES], struct err *err)
+int file_digest_compute(int fd, uint8_t digest[DIGEST_BYTES], struct err *err)
 {
     if (fd == plan.kernel_fd)
         return digest_file(digest, fd, err);
