@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/num.h"
 #include "extractor/powers.h"
 #include "jail/proof.h"
 #include "jail/root.h"
@@ -246,6 +247,20 @@ static void inside_processes(void)
     kill(-1, SIGKILL); /* everybody who can be named; the outside looks who is left */
 }
 
+/* Of whom that is limited. */
+static void inside_memory(void)
+{
+    struct rlimit data = {.rlim_cur = 0};
+    void *some, *all;
+
+    if (getrlimit(RLIMIT_DATA, &data) < 0 || data.rlim_cur == RLIM_INFINITY)
+        return;
+    some = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    rig_say(some != MAP_FAILED, "a MiB of memory is there");
+    all = mmap(NULL, data.rlim_cur, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    refused(all == MAP_FAILED, "take more memory than it may");
+}
+
 static void inside_rights(void)
 {
     const struct rlimit more = {.rlim_cur = 1024, .rlim_max = 1024};
@@ -273,6 +288,7 @@ static void inside_layers(struct jail *jail)
     inside_network();
     inside_processes();
     inside_rights();
+    inside_memory();
     _exit(0);
 }
 

@@ -35,16 +35,29 @@ void report(bool good, const char *format, ...)
     report_failed += !good;
 }
 
-static void order_make(struct jail_order *order, const struct jail_ground *ground)
+static bool has_limit(const struct powers *powers, uint32_t resource)
+{
+    for (size_t i = 0; i < powers->limit_count; i++) {
+        if ((uint32_t)powers->limits[i].resource == resource)
+            return true;
+    }
+    return false;
+}
+
+static void order_make(
+    struct jail_order *order, const struct powers *powers, const struct jail_ground *ground)
 {
     static const struct jail_limit limits[] = {{RLIMIT_CORE, 0}, {RLIMIT_MEMLOCK, 0},
         {RLIMIT_AS, 256 * MIB}, {RLIMIT_FSIZE, MIB}, {RLIMIT_NOFILE, 32}, {RLIMIT_CPU, 60},
-        {RLIMIT_NPROC, 4}};
+        {RLIMIT_DATA, 8 * MIB}, {RLIMIT_NPROC, 4}};
 
     *order = (struct jail_order){
         .kind = ground->kind, .uid = ground->uid, .gid = ground->gid, .debug = ground->debug};
-    order->limit_count = sizeof(limits) / sizeof(limits[0]) - (ground->kind == JAIL_WEAK);
-    memcpy(order->limits, limits, sizeof(limits));
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        if (has_limit(powers, limits[i].resource) &&
+            (limits[i].resource != RLIMIT_NPROC || ground->kind != JAIL_WEAK))
+            order->limits[order->limit_count++] = limits[i];
+    }
 }
 
 static void become_inside(
@@ -75,7 +88,7 @@ bool rig_spawn(struct rig *rig, const struct powers *powers, const struct jail_g
     int channel[2];
 
     *rig = (struct rig){.powers = powers, .ground = ground, .pid_fd = -1};
-    order_make(&rig->order, ground);
+    order_make(&rig->order, powers, ground);
     if (jail_channel(channel, &err) < 0)
         return false;
     rig->jail = channel[0];

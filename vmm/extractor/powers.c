@@ -37,6 +37,7 @@ static const struct powers_limit limits[] = {
     {RLIMIT_CORE, 0, "artifacts are nobody else's"},
     {RLIMIT_MEMLOCK, 0, "nothing is locked"},
     {RLIMIT_AS, POWERS_ORDERED, "the table of names grows with [artifacts] max_files"},
+    {RLIMIT_DATA, POWERS_ORDERED, "a hash of each name, buffers of fixed sizes"},
     {RLIMIT_FSIZE, POWERS_ORDERED, "[artifacts] max_file"},
     {RLIMIT_NOFILE, POWERS_ORDERED, "one file and one directory at a time"},
     {RLIMIT_CPU, POWERS_ORDERED, "hashing takes time"},

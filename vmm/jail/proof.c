@@ -264,6 +264,7 @@ static const char *limit_name(uint32_t resource)
 {
     static const char *const names[] = {[RLIMIT_CPU] = "Max cpu time",
         [RLIMIT_FSIZE] = "Max file size",
+        [RLIMIT_DATA] = "Max data size",
         [RLIMIT_CORE] = "Max core file size",
         [RLIMIT_NPROC] = "Max processes",
         [RLIMIT_NOFILE] = "Max open files",

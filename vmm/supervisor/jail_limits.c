@@ -17,6 +17,9 @@
 #define EXTRACTOR_MEMORY_BYTES    (96 * MIB)
 #define BUNDLE_FILE_BYTES         (8 * KIB)
 #define EXTRACTOR_MEMORY_PER_FILE 256
+/* What it writes to, heap and tables: it takes two thirds of that at the most that can be asked of
+ * it. */
+#define EXTRACTOR_DATA_BYTES      (8 * MIB)
 #define SCRIBE_LOG_HEADROOM_BYTES (1 * MIB)
 #define EXTRACTOR_CPU_NS_PER_MIB  (125 * NS_PER_MS)
 
@@ -100,6 +103,7 @@ void jail_limits_extractor(struct jail_order *order, const struct config *config
         EXTRACTOR_MEMORY_BYTES + config->artifacts_files * EXTRACTOR_MEMORY_PER_FILE,
         config->artifacts_bundle ? bundle_bytes : config->artifacts_file_bytes, OTHER_FILES,
         cpu_ns);
+    order_limit(order, RLIMIT_DATA, SANITIZED_MEMORY_BYTES | EXTRACTOR_DATA_BYTES);
     order_limit(order, RLIMIT_NPROC, OTHER_THREADS);
 }
 

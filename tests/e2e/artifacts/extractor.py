@@ -9,7 +9,8 @@ import struct
 IPC_EXTRACT, IPC_ENTRY, IPC_EXTRACTED = 30, 31, 32
 JAIL_WEAK, JAIL_CONFINED, JAIL_SEALED, JAIL_GATE = 1, 1, 2, 3
 JAIL_FD, JAIL_FD_PARENT = 25, 26
-LIMITS = ((resource.RLIMIT_AS, 1 << 30), (resource.RLIMIT_FSIZE, 1 << 40), (resource.RLIMIT_NOFILE, 64),
+DATA_BYTES = 8 << 20
+LIMITS = ((resource.RLIMIT_AS, 1 << 30), (resource.RLIMIT_DATA, DATA_BYTES), (resource.RLIMIT_FSIZE, 1 << 40), (resource.RLIMIT_NOFILE, 64),
           (resource.RLIMIT_CPU, 600))
 KINDS = {1: "file", 2: "dir", 3: "-"}
 
@@ -52,7 +53,7 @@ class Extraction:
     def packet(self):
         """(kind, payload)"""
         packet = self.channel.recv(16384)
-        assert len(packet) >= 4, "the extractor ended without a word"
+        assert len(packet) >= 4, f"the extractor ended without a word: {os.waitpid(self.pid, 0)[1]}"
         return struct.unpack_from("<I", packet)[0], packet[4:]
 
     def finish(self):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """extractor_memory.py EXTRACTOR DIRECTORY: private memory of an extractor that reads the worst archive.
 
+The kernel lets it have no more than extractor.DATA_BYTES, as in a run; this shows that it needs less.
+
 Plays the supervisor (vmm/ipc/ipc.h): as many names as there may be, each with its place to remember, JSON
 that wants to be kept in memory, and everything that can be asked for at once. The extractor waits whenever
 its records are not taken, and then its memory is looked at. Prints the largest sum of private dirty pages: clean

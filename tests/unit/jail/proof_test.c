@@ -20,6 +20,7 @@
 #define LIMITS                                                                                     \
     "Limit                     Soft Limit           Hard Limit           Units     \n"             \
     "Max cpu time              60                   60                   seconds   \n"             \
+    "Max data size             8388608              8388608              bytes     \n"             \
     "Max core file size        0                    0                    bytes     \n"             \
     "Max open files            32                   32                   files     \n"
 
@@ -87,6 +88,7 @@ static void limits_are_exact(void **state)
     assert_int_equal(limits_are(RLIMIT_CPU, 61), -1);
     assert_int_equal(limits_are(RLIMIT_CORE, 0), 0);
     assert_int_equal(limits_are(RLIMIT_NOFILE, 32), 0);
+    assert_int_equal(limits_are(RLIMIT_DATA, 8 << 20), 0);
     assert_int_equal(limits_are(RLIMIT_AS, 32), -1);    /* not there */
     assert_int_equal(limits_are(RLIMIT_STACK, 32), -1); /* of no name */
 }

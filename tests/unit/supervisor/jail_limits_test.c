@@ -57,6 +57,7 @@ static void scribe_and_extractor_have_one_process_and_their_files(void **state)
     assert_true(limit_of(&order, RLIMIT_NPROC) == 1);
     assert_true(limit_of(&order, RLIMIT_FSIZE) == 7 * MIB);
     assert_true(limit_of(&order, RLIMIT_AS) == 96 * MIB + 1000 * 256);
+    assert_true(limit_of(&order, RLIMIT_DATA) == 8 * MIB);
     assert_true(order.limits[order.limit_count - 1].resource == RLIMIT_NPROC);
 }
 
