@@ -5,6 +5,7 @@
 
 load e2e.bash
 load lose.bash
+load artifacts/artifacts.bash
 
 # salvaged: everything came back.
 salvaged() {
@@ -51,6 +52,29 @@ salvaged() {
     between 50000 "$(result .time.total_ms)" 110000
     [[ -z $(ls "$T/out/artifacts") ]]
     no_vmrun
+}
+
+@test "what root made in a lost guest comes as any other file would, or not at all" {
+    lose odd reset 'max_depth = 4'
+    expect guest_failed 125
+    expect_manifest <<'END'
+d out 0755
+f out/capable 0644 1 text
+d out/d 0755
+d out/d/d 0755
+d out/d/d/d 0755
+d out/deep 0755
+f out/deep/numbers 0644 108894 text
+f out/immutable 0644 1 text
+f out/salvage-me 0644 5 text
+f out/suid 6755 1 text
+- out/d/d/d/d too_deep
+- out/disk device
+- out/link symlink
+- out/zero device
+partial 5 108902 0
+END
+    check_files # modes, no attributes, one link each
 }
 
 @test "salvage = no exports nothing" {

@@ -16,7 +16,10 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum { BLOCK = 4096, SUPER_AT = 1024, SUPER_SUM_AT = 1020 };
@@ -181,8 +184,41 @@ static int is_marked(void)
            memcmp(block, hang_mark, sizeof(hang_mark)) == 0;
 }
 
+static void put(const char *name)
+{
+    int fd = open(name, O_WRONLY | O_CREAT, 0644);
+
+    (void)!write(fd, "x", 1);
+    close(fd);
+}
+
+/* What only root can make, in the task's files; and a tree as deep as nobody would walk. */
+static void make_odd(void)
+{
+    static const uint8_t capability[20] = {1, 0, 0, 2, 0, 0, 0x20}; /* CAP_SYS_ADMIN, effective */
+    int flags = FS_IMMUTABLE_FL, fd;
+
+    (void)!chdir("/scratch/task/out");
+    mknod("zero", S_IFCHR | 0666, makedev(1, 5));
+    mknod("disk", S_IFBLK | 0666, makedev(254, 0));
+    put("capable");
+    setxattr("capable", "security.capability", capability, sizeof(capability), 0);
+    put("suid");
+    chmod("suid", 06755);
+    put("immutable");
+    fd = open("immutable", O_RDONLY);
+    ioctl(fd, FS_IOC_SETFLAGS, &flags);
+    for (int level = 0; level < 1000; level++) {
+        mkdir("d", 0755);
+        (void)!chdir("d");
+    }
+    sync();
+}
+
 static void damage(const char *how)
 {
+    if (strcmp(how, "odd") == 0)
+        make_odd();
     if (strcmp(how, "mark") == 0)
         mark();
     if (strcmp(how, "zeros") == 0)

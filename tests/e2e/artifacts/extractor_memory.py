@@ -39,8 +39,11 @@ def write_archive(path):
 
 
 def private_kib(pid):
-    with open(f"/proc/{pid}/smaps_rollup") as rollup:
-        return sum(int(line.split()[1]) for line in rollup if line.startswith("Private_Dirty"))
+    try:
+        with open(f"/proc/{pid}/smaps_rollup") as rollup:
+            return sum(int(line.split()[1]) for line in rollup if line.startswith("Private_Dirty"))
+    except ProcessLookupError:
+        return 0  # it has just ended; packet() tells how
 
 
 def main():
