@@ -67,6 +67,34 @@ nothing_made() {
     nothing_made
 }
 
+@test "--check: memory that kernel and initramfs do not fit into is refused, one byte less is not" {
+    # The end of the kernel in RAM is where the last of its segments ends.
+    end=$(python3 - build/kernel/vmlinux <<'END'
+import struct, sys
+elf = open(sys.argv[1], "rb").read()
+table, count = struct.unpack_from("<Q", elf, 32)[0], struct.unpack_from("<H", elf, 56)[0]
+segments = [struct.unpack_from("<IIQQQQQ", elf, table + 56 * i) for i in range(count)]
+print(max(s[4] + s[6] for s in segments if s[0] == 1))
+END
+    )
+    room=$(((64 << 20) - (end + 4095) / 4096 * 4096))
+    task 'true' '[limits]' 'memory = 24M'
+    sed -i -e "/^\[machine\]/a initramfs = $T/initramfs" -e 's/^memory = 256M/memory = 64M/' "$T/task.ini"
+    truncate -s "$room" "$T/initramfs"
+    run_task --check
+    [[ $status == 0 ]]
+    truncate -s $((room + 1)) "$T/initramfs"
+    run_task --check --json
+    [[ $status == 125 ]]
+    jq -c '.errors[0] | [.section, .key, .line]' "$T/stdout"
+    [[ $(jq -c '.errors[0] | [.section, .key, .line > 0]' "$T/stdout") == '["machine","memory",true]' ]]
+    # With what it says, it fits.
+    more=$(jq -r '.errors[0].message' "$T/stdout" | grep -oE 'to [0-9]+M' | cut -d ' ' -f 2)
+    run_task --check --set "machine.memory=$more"
+    [[ $status == 0 ]]
+    nothing_made
+}
+
 @test "stdout that cannot be written is an error" {
     task 'true'
     status=0

@@ -208,7 +208,8 @@ static int plan_open_guest(struct plan *plan, const char *programs, struct err *
     plan->template_path = plan_installed_path(programs, "guest/scratch.ext4");
     if (!plan->kernel_path || !plan->initramfs_path || !plan->template_path)
         return plan_no_memory(err);
-    if (plan_open_kernel(plan, err) < 0 || plan_open_initramfs(plan, err) < 0)
+    if (plan_open_kernel(plan, err) < 0 || plan_open_initramfs(plan, err) < 0 ||
+        plan_check_memory(plan, err) < 0)
         return -1;
     return plan_open_template(plan, err);
 }

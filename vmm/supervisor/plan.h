@@ -38,6 +38,8 @@ struct plan {
     int input_fds[CONFIG_INPUTS_MAX];
 
     struct file_stamp kernel_stamp, image_stamp; /* when they were opened */
+    uint64_t kernel_ram_bytes;                   /* from the start of RAM to the kernel's end */
+    uint64_t initramfs_bytes;
     bool image_digest_known;
     uint8_t image_digest[DIGEST_BYTES];
     char cmdline[IPC_TEXT_BYTES + 1];

@@ -122,7 +122,8 @@ int plan_open_kernel(struct plan *plan, struct err *err)
     uint8_t head[1];
 
     plan->kernel_fd = open_regular(plan->kernel_path, head, sizeof(head), &plan->kernel_stamp, err);
-    if (plan->kernel_fd >= 0 && host_check_guest_kernel(plan->kernel_fd, *size, err) < 0)
+    if (plan->kernel_fd >= 0 &&
+        host_check_guest_kernel(plan->kernel_fd, *size, &plan->kernel_ram_bytes, err) < 0)
         err_wrap(err, "%s", plan->kernel_path);
     return err_is_set(err) ? guest_file_err(plan, err, "kernel") : 0;
 }
@@ -136,7 +137,29 @@ int plan_open_initramfs(struct plan *plan, struct err *err)
     plan->initramfs_fd = open_regular(plan->initramfs_path, head, sizeof(head), &stamp, err);
     if (plan->initramfs_fd >= 0 && stamp.size == 0)
         err_set(err, "%s: it is empty", plan->initramfs_path);
+    plan->initramfs_bytes = stamp.size;
     return err_is_set(err) ? guest_file_err(plan, err, "initramfs") : 0;
+}
+
+static unsigned long long mib_up(uint64_t bytes)
+{
+    return bytes / MIB + (bytes % MIB != 0);
+}
+
+int plan_check_memory(const struct plan *plan, struct err *err)
+{
+    const struct config *config = plan->config;
+    uint64_t kernel = plan->kernel_ram_bytes, initramfs = plan->initramfs_bytes;
+    unsigned long long needed_mib = mib_up(kernel) + mib_up(initramfs);
+
+    /* The initramfs begins on the page behind the kernel; the size of RAM is a whole page too. */
+    if (kernel <= config->memory_bytes &&
+        initramfs <= config->memory_bytes - align_up(kernel, 4096))
+        return 0;
+    return config_err(config, err, "machine", "memory",
+        "too small for the guest kernel, which is loaded up to %llu MiB, and the initramfs behind "
+        "it, %llu MiB; raise it to %lluM at least",
+        mib_up(kernel), mib_up(initramfs), needed_mib + needed_mib % 2);
 }
 
 int plan_open_template(struct plan *plan, struct err *err)

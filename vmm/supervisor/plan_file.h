@@ -12,6 +12,9 @@ int plan_open_initramfs(struct plan *plan, struct err *err);
 int plan_open_template(struct plan *plan, struct err *err);
 int plan_open_stdin(struct plan *plan, struct err *err);
 
+/* Kernel and initramfs, which are open, can be loaded into the RAM that the task gives them. */
+int plan_check_memory(const struct plan *plan, struct err *err);
+
 /* What is wrong with an image that begins with HEAD (SIZE bytes in all); NULL when nothing is. */
 enum { IMAGE_HEAD_BYTES = 2048 };
 const char *image_problem(const uint8_t head[IMAGE_HEAD_BYTES], uint64_t size);

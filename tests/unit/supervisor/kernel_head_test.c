@@ -22,6 +22,7 @@ static struct {
 } elf;
 static uint8_t bzimage[FILE_BYTES];
 static struct err err;
+static uint64_t ram_bytes;
 
 static int set_up(void **state)
 {
@@ -60,7 +61,7 @@ static int check(const void *head, size_t head_size, uint64_t size)
     assert_int_equal(fd_pwrite_all(fd, head, head_size, 0), 0);
     assert_int_equal(ftruncate(fd, (off_t)size), 0);
     err = (struct err)ERR_INIT;
-    return host_check_guest_kernel(fd, size, &err);
+    return host_check_guest_kernel(fd, size, &ram_bytes, &err);
 }
 
 static void refused(const void *head, size_t head_size, uint64_t size, const char *words)
@@ -141,6 +142,25 @@ static void a_bzimage_has_a_64_bit_entry(void **state)
     refused(bzimage, sizeof(bzimage), FILE_BYTES, "64-bit entry");
 }
 
+static void it_says_up_to_where_it_is_loaded(void **state)
+{
+    (void)state;
+    elf.segments[0] = elf.segments[1];
+    elf.segments[0].p_paddr = 0x3000000; /* the last in RAM need not be the last in the table */
+    assert_int_equal(check(&elf, sizeof(elf), FILE_BYTES), 0);
+    assert_int_equal(ram_bytes, 0x3000000 + SEGMENT_BYTES + 1);
+    elf.segments[0].p_paddr = UINT64_MAX - SEGMENT_BYTES - 1;
+    assert_int_equal(check(&elf, sizeof(elf), FILE_BYTES), 0);
+    assert_int_equal(ram_bytes, UINT64_MAX);
+    elf.segments[0].p_paddr++;
+    refused(&elf, sizeof(elf), FILE_BYTES, "damaged: a segment of 3073 bytes");
+    le64_store(bzimage + 0x258, 0x1000000);
+    assert_int_equal(check(bzimage, sizeof(bzimage), FILE_BYTES), 0);
+    assert_int_equal(ram_bytes, 0x1000000 + SEGMENT_BYTES);
+    le64_store(bzimage + 0x258, UINT64_MAX);
+    refused(bzimage, sizeof(bzimage), FILE_BYTES, "damaged: it wants to be loaded");
+}
+
 static void what_is_no_kernel_is_told_what_would_be(void **state)
 {
     (void)state;
@@ -160,6 +180,7 @@ int main(void)
         cmocka_unit_test_setup(an_elf_of_another_kind_is_refused, set_up),
         cmocka_unit_test_setup(a_bzimage_is_as_long_as_it_says, set_up),
         cmocka_unit_test_setup(a_bzimage_has_a_64_bit_entry, set_up),
+        cmocka_unit_test_setup(it_says_up_to_where_it_is_loaded, set_up),
         cmocka_unit_test_setup(what_is_no_kernel_is_told_what_would_be, set_up),
     };
 

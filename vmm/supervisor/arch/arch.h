@@ -17,9 +17,10 @@ bool host_cpu_is_guest(void);
 
 /*
  * kernel_head.c. Do the headers of the guest kernel in FD, SIZE bytes long, say that it is one that
- * the monitor can boot here, and whole? ERR says what is wrong and what would be right.
+ * the monitor can boot here, and whole? ERR says what is wrong and what would be right. *RAM_BYTES
+ * is the RAM that a guest has to have so that it can be loaded, from the start of RAM to its end.
  */
-int host_check_guest_kernel(int fd, uint64_t size, struct err *err);
+int host_check_guest_kernel(int fd, uint64_t size, uint64_t *ram_bytes, struct err *err);
 
 /*
  * On every kernel: reset by triple fault and at once after a panic, so that the monitor sees the

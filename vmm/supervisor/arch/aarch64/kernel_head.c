@@ -8,8 +8,9 @@
 
 enum { HEAD_BYTES = 64 };
 
-/* Documentation/arch/arm64/booting.rst: image_size at 16 (with .bss), magic at 56. */
-int host_check_guest_kernel(int fd, uint64_t size, struct err *err)
+/* Documentation/arch/arm64/booting.rst: text_offset at 8, image_size at 16 (with .bss), magic
+ * at 56. */
+int host_check_guest_kernel(int fd, uint64_t size, uint64_t *ram_bytes, struct err *err)
 {
     uint8_t head[HEAD_BYTES] = {0};
 
@@ -20,5 +21,8 @@ int host_check_guest_kernel(int fd, uint64_t size, struct err *err)
             "it is not a kernel for this machine: it must be an uncompressed Image for aarch64");
     if (le64_load(head + 16) == 0)
         return err_set(err, "it does not tell its size: it is from before Linux 3.17");
+    if (!u64_add(le64_load(head + 8), le64_load(head + 16), ram_bytes))
+        return err_set(err, "its header is damaged: it says a size of 0x%llx",
+            (unsigned long long)le64_load(head + 16));
     return 0;
 }

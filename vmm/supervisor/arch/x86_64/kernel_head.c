@@ -21,16 +21,23 @@ enum {
 #define GUEST_KERNELS "it must be an ELF vmlinux or a bzImage for x86_64"
 #define GET_IT_AGAIN  "copy or build it again"
 
-static int check_segments(
-    const Elf64_Ehdr *header, const Elf64_Phdr *segments, uint64_t size, struct err *err)
+static int check_segments(const Elf64_Ehdr *header, const Elf64_Phdr *segments, uint64_t size,
+    uint64_t *ram_bytes, struct err *err)
 {
     bool has_entry = false;
 
+    *ram_bytes = 0;
     for (size_t i = 0; i < header->e_phnum; i++) {
         const Elf64_Phdr *segment = &segments[i];
+        uint64_t end;
 
         if (segment->p_type != PT_LOAD)
             continue;
+        if (!u64_add(segment->p_paddr, segment->p_memsz, &end))
+            return err_set(err, "its ELF header is damaged: a segment of %llu bytes at 0x%llx",
+                (unsigned long long)segment->p_memsz, (unsigned long long)segment->p_paddr);
+        if (end > *ram_bytes)
+            *ram_bytes = end;
         if (!range_within(segment->p_offset, segment->p_filesz, size))
             return err_set(err,
                 "it is truncated: a segment of %llu bytes at %llu lies beyond its end, "
@@ -48,7 +55,8 @@ static int check_segments(
     return 0;
 }
 
-static int check_elf(int fd, const uint8_t *head, uint64_t size, struct err *err)
+static int check_elf(
+    int fd, const uint8_t *head, uint64_t size, uint64_t *ram_bytes, struct err *err)
 {
     Elf64_Phdr segments[PROGRAM_HEADERS_MAX];
     Elf64_Ehdr header;
@@ -71,11 +79,11 @@ static int check_elf(int fd, const uint8_t *head, uint64_t size, struct err *err
             err, "it is truncated: its program headers lie beyond its end; %s", GET_IT_AGAIN);
     if (fd_pread_all(fd, segments, bytes, header.e_phoff) != (ssize_t)bytes)
         return err_sys(err, "cannot read its program headers");
-    return check_segments(&header, segments, size, err);
+    return check_segments(&header, segments, size, ram_bytes, err);
 }
 
 /* Documentation/arch/x86/boot.rst. */
-static int check_bzimage(const uint8_t *head, uint64_t size, struct err *err)
+static int check_bzimage(const uint8_t *head, uint64_t size, uint64_t *ram_bytes, struct err *err)
 {
     uint32_t setup_sectors = head[0x1f1] ? head[0x1f1] : 4;
     uint64_t code_bytes = 16 * (uint64_t)le32_load(head + 0x1f4); /* syssize, in paragraphs */
@@ -93,10 +101,14 @@ static int check_bzimage(const uint8_t *head, uint64_t size, struct err *err)
     if (size < needed)
         return err_set(err, "it is truncated: a bzImage of %llu bytes in a file of %llu; %s",
             (unsigned long long)needed, (unsigned long long)size, GET_IT_AGAIN);
+    /* pref_address and init_size */
+    if (!u64_add(le64_load(head + 0x258), le32_load(head + 0x260), ram_bytes))
+        return err_set(err, "its bzImage header is damaged: it wants to be loaded at 0x%llx",
+            (unsigned long long)le64_load(head + 0x258));
     return 0;
 }
 
-int host_check_guest_kernel(int fd, uint64_t size, struct err *err)
+int host_check_guest_kernel(int fd, uint64_t size, uint64_t *ram_bytes, struct err *err)
 {
     uint8_t head[HEAD_BYTES] = {0};
 
@@ -108,8 +120,8 @@ int host_check_guest_kernel(int fd, uint64_t size, struct err *err)
         return err_set(err, "it has only %llu bytes, less than the headers of a kernel; %s",
             (unsigned long long)size, GUEST_KERNELS);
     if (memcmp(head, ELFMAG, SELFMAG) == 0)
-        return check_elf(fd, head, size, err);
+        return check_elf(fd, head, size, ram_bytes, err);
     if (le16_load(head + 0x1fe) == 0xaa55 && memcmp(head + 0x202, "HdrS", 4) == 0)
-        return check_bzimage(head, size, err);
+        return check_bzimage(head, size, ram_bytes, err);
     return err_set(err, "it is not a kernel for this machine: " GUEST_KERNELS);
 }
