@@ -96,6 +96,23 @@ schema_finds() {
         '.vmrun_exit_code = 256' '.schema = "vmrun.errors/2"' '.new_field = 1'
 }
 
+@test "what vmrun doctor --json prints is as the schema says, and what is not is found" {
+    schema_holds doctor --all-fields
+    for grade in PASS FAIL; do
+        grep -q "\"$grade\"" build/results/doctor/*.json
+    done
+    jq -c . build/results/doctor/*.json | head -n 1 >"$BATS_TEST_TMPDIR/good"
+    schema_finds doctor '.works = 1' '.checks = []' '.checks[0].grade = "WARN"' '.checks[0].text = ""' \
+        'del(.checks[0].remedy)' '.checks[0].line = 1' '.schema = "vmrun.doctor/2"' '.new_field = 1'
+}
+
+@test "what vmrun image verify --json prints is as the schema says, and what is not is found" {
+    schema_holds image --all-fields
+    jq -c . build/results/image/*.json | head -n 1 >"$BATS_TEST_TMPDIR/good"
+    schema_finds image '.sha256 = "00"' '.verity_sha256 = 1' 'del(.problem)' '.path = null' \
+        '.schema = "vmrun.image/2"' '.new_field = 1'
+}
+
 @test "every line of --events is as the schema says, every event occurs, and what is not is found" {
     schema_holds event
     cat build/results/event/*.ndjson >"$BATS_TEST_TMPDIR/all"

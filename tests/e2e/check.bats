@@ -103,6 +103,22 @@ END
     grep -q stdout "$T/stderr"
 }
 
+@test "doctor on a host without KVM, or with it: its JSON says what its exit code says" {
+    status=0
+    "$VMRUN" doctor --json >"$T/stdout" 2>"$T/stderr" || status=$?
+    keep_shown --json
+    [[ ! -s $T/stderr && $(jq .works "$T/stdout") == $([[ $status == 0 ]] && echo true || echo false) ]]
+    # A program of ours that is missing is a FAIL, with what to do.
+    mkdir -p "$T/lonely/bin"
+    cp "$VMRUN" "$T/lonely/bin/"
+    status=0
+    "$T/lonely/bin/vmrun" doctor --json >"$T/stdout" 2>"$T/stderr" || status=$?
+    keep_shown --json
+    [[ $status == 1 && $(jq .works "$T/stdout") == false ]]
+    [[ $(jq -r '.checks[] | select(.subject == "vmrun-scribe") | .grade + ": " + .remedy' "$T/stdout") == \
+        'FAIL: build it with make' ]]
+}
+
 @test "--events: a task file with errors is one event" {
     task 'true' 'hostnam = x'
     run_task --events

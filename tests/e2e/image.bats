@@ -44,8 +44,15 @@ pinned() {
     "$VMRUN" image verify "$T/small.erofs" >"$T/stdout"
     diff "$T/stdout" <(sha256sum "$T/small.erofs")
     [[ $(stat -c %a "$XDG_CACHE_HOME/vmrun/digests") == 600 ]]
-    [[ $("$VMRUN" image verify "$T/small.erofs" --json | jq -r .sha256) == "$(cut -d' ' -f1 "$T/stdout")" ]]
+    digest=$(cut -d' ' -f1 "$T/stdout")
+    "$VMRUN" image verify "$T/small.erofs" --json >"$T/stdout"
+    [[ $(jq -r .sha256 "$T/stdout") == "$digest" && $(jq .problem "$T/stdout") == null ]]
+    keep_shown --json
     printf 'no image' >"$T/other"
+    status=0
+    "$VMRUN" image verify "$T/other" --json >"$T/stdout" 2>"$T/stderr" || status=$?
+    [[ $status == 1 && $(jq -r .problem "$T/stdout") == 'it is too short'* ]]
+    keep_shown --json
     status=0
     "$VMRUN" image verify "$T/other" >"$T/stdout" 2>"$T/stderr" || status=$?
     [[ $status == 1 ]] && grep -F "$T/other: it is too short" "$T/stderr"

@@ -283,6 +283,12 @@ END
     "$VMRUN" doctor >"$T/report"
     grep -qE '^PASS +KVM guest code: .*[0-9]+ loops' "$T/report"
     ! grep -q '^FAIL' "$T/report"
+    "$VMRUN" doctor --json >"$T/stdout"
+    keep_shown --json
+    [[ $(jq .works "$T/stdout") == true ]]
+    # The same checks, and the same grades (memory that is left may be just at its bound).
+    [[ $(jq -r '.checks[] | select(.subject != "memory") | .grade + " " + .subject' "$T/stdout") == \
+        "$(sed -nE '/^[A-Z]+ +memory:/d; s/^([A-Z]+) +([^:]*):.*/\1 \2/p' "$T/report")" ]]
 }
 
 @test "a guest runs on a host whose clock the kernel alone can read" {

@@ -18,6 +18,7 @@
 #include "supervisor/host.h"
 #include "supervisor/json_memory.h"
 #include "supervisor/plan_file.h"
+#include "supervisor/result_parts.h"
 
 void report_add(struct report *report, enum report_grade grade, const char *subject,
     const char *remedy, const char *format, ...)
@@ -139,9 +140,12 @@ static int print_json(const struct report *report, bool works, FILE *out)
     list = json_array();
     for (size_t i = 0; i < report->count; i++) {
         const struct report_line *line = &report->lines[i];
-        json_t *entry = json_pack("{s:s, s:s, s:s, s:s?}", "grade", grade_names[line->grade],
-            "subject", line->subject, "text", line->text, "remedy", line->remedy);
+        json_t *entry = json_object();
 
+        put_text(entry, "grade", grade_names[line->grade]);
+        put_text(entry, "subject", line->subject);
+        put_text(entry, "text", line->text); /* may name a path, which need not be UTF-8 */
+        put_text(entry, "remedy", line->remedy);
         json_array_append_new(list, entry);
     }
     json_object_set_new(root, "schema", json_string("vmrun.doctor/1"));

@@ -10,10 +10,11 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "supervisor/file_digest.h"
+#include "supervisor/json_memory.h"
 #include "supervisor/plan_file.h"
 #include "supervisor/result_parts.h"
 
-static void print_digest(const char *path, int fd, const uint8_t digest[DIGEST_BYTES],
+static int print_digest(const char *path, int fd, const uint8_t digest[DIGEST_BYTES],
     const char *problem, bool as_json, FILE *out)
 {
     uint8_t verity[DIGEST_BYTES];
@@ -23,9 +24,12 @@ static void print_digest(const char *path, int fd, const uint8_t digest[DIGEST_B
     text_hex(text, digest, DIGEST_BYTES);
     if (!as_json) {
         fprintf(out, "%s  %s\n", text, path);
-        return;
+        return 0;
     }
+    json_memory_use();
+    json_memory_begin();
     object = json_object();
+    put_text(object, "schema", "vmrun.image/1");
     put_text(object, "path", path);
     put_text(object, "sha256", text);
     if (file_digest_verity(fd, verity))
@@ -33,9 +37,12 @@ static void print_digest(const char *path, int fd, const uint8_t digest[DIGEST_B
     else
         put(object, "verity_sha256", json_null());
     put_text(object, "problem", problem);
-    json_dumpf(object, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    fputc('\n', out);
+    if (!json_memory_failed()) {
+        json_dumpf(object, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+        fputc('\n', out);
+    }
     json_decref(object);
+    return json_memory_failed() ? -1 : 0;
 }
 
 int image_verify(const char *path, bool json, FILE *out, struct text_list *errors)
@@ -57,8 +64,9 @@ int image_verify(const char *path, bool json, FILE *out, struct text_list *error
         return 1;
     }
     problem = image_problem(head, (uint64_t)status.st_size);
-    print_digest(path, fd, digest, problem, json, out);
+    if (print_digest(path, fd, digest, problem, json, out) < 0)
+        errors->failed = true;
     if (problem && !json)
         text_list_addf(errors, "%s: %s", path, problem);
-    return problem != NULL;
+    return problem || errors->failed;
 }
