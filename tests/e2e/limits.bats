@@ -128,6 +128,25 @@ END
     [[ $(result .limit) == memory && ! -s $T/out/stdout ]]
 }
 
+@test "memory: a host that has too little is told from the task's limit and from a crash" {
+    local base=/sys/fs/cgroup/oom-test
+    ((EUID == 0)) && grep -qs memory /sys/fs/cgroup/cgroup.subtree_control || skip "no cgroup v2 of our own"
+    script eat.py <<'END'
+eaten = b"x" * (180 << 20)
+END
+    task 'python3 eat.py' '[input]' "eat.py = $T/eat.py"
+    mkdir "$base"
+    echo 120M >"$base/memory.max"
+    status=0
+    sh -c 'echo $$ >"$1/cgroup.procs" && exec "$2" --config "$3" --set limits.boot=60s' sh \
+        "$base" "$VMRUN" "$T/task.ini" >"$T/stdout" 2>"$T/stderr" || status=$?
+    keep_result "$T/out"
+    rmdir "$base"
+    expect infra 125
+    [[ $(result .limit) == null && -z $(hits) ]]
+    [[ $(result .reason) == *"vmrun-monitor was killed by signal 9 (Killed): this host, or a cgroup around vmrun, ran out of memory; "* ]]
+}
+
 @test "open files: exactly as many as allowed" {
     script open.py <<'END'
 import errno, os

@@ -140,6 +140,16 @@ int host_memory_read(const char *root, struct host_memory *memory, struct err *e
     return 0;
 }
 
+uint64_t host_oom_kills(const char *root)
+{
+    char text[SMALL_FILE_BYTES];
+    uint64_t count;
+
+    if (!file_read_in(root, "proc/vmstat", text) || !text_number(text, "\noom_kill ", &count))
+        return HOST_OOM_UNKNOWN;
+    return count;
+}
+
 static uint64_t process_resident_bytes(pid_t pid)
 {
     char path[64], text[SMALL_FILE_BYTES];

@@ -31,6 +31,13 @@ struct host_memory {
  */
 int host_memory_read(const char *root, struct host_memory *memory, struct err *err);
 
+/*
+ * How many processes the host's kernel has killed for want of memory, of all of it or of a
+ * cgroup's; HOST_OOM_UNKNOWN when it does not say. ROOT as above.
+ */
+#define HOST_OOM_UNKNOWN UINT64_MAX
+uint64_t host_oom_kills(const char *root);
+
 /* What process PID and its children have resident now; 0 when that cannot be read. */
 uint64_t run_resident_bytes(pid_t pid);
 

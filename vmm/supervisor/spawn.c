@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "ipc/ipc.h"
 #include "supervisor/child_jail.h"
+#include "supervisor/host_memory.h"
 
 /* Our copies move up here first, so that no dup2() lands on one that is still needed. */
 enum { CHILD_FD_FLOOR = 64 };
@@ -132,6 +133,7 @@ int child_spawn(struct child *child, const struct jail_ground *ground, int progr
     fd_count = child_fds(all, fds, fd_count, ground, theirs, jail_theirs);
     child_note_fds(child, all, fd_count);
     child->name = name;
+    child->oom_kills = host_oom_kills("");
     child->pid = jail_ground_fork(ground ? ground : &open_ground, &child->pid_fd, err);
     if (child->pid < 0) {
         child->pid = 0;
@@ -167,6 +169,18 @@ void child_reap(struct child *child)
     child->pid = 0;
 }
 
+/* Why the kernel may have killed it: whom it killed, its count does not say. */
+static const char *child_kill_reason(const struct child *child)
+{
+    uint64_t kills = host_oom_kills("");
+
+    if (WTERMSIG(child->wait_status) != SIGKILL || child->oom_kills == HOST_OOM_UNKNOWN ||
+        kills == HOST_OOM_UNKNOWN || kills <= child->oom_kills)
+        return "";
+    return ": this host, or a cgroup around vmrun, ran out of memory; lower [machine] memory, "
+           "run fewer at once, or give it more";
+}
+
 void child_end_text(const struct child *child, char *text, size_t size)
 {
     int status = child->wait_status;
@@ -184,8 +198,8 @@ void child_end_text(const struct child *child, char *text, size_t size)
             "--set machine.jail_debug=yes to see which",
             child->name);
     else
-        snprintf(text, size, "%s was killed by signal %d (%s)", child->name, WTERMSIG(status),
-            strsignal(WTERMSIG(status)));
+        snprintf(text, size, "%s was killed by signal %d (%s)%s", child->name, WTERMSIG(status),
+            strsignal(WTERMSIG(status)), child_kill_reason(child));
 }
 
 void child_fini(struct child *child)

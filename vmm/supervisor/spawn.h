@@ -37,6 +37,7 @@ struct child {
     struct jail_order order;
     int fds[CHILD_FDS_MAX + 3]; /* that it was given, by its own numbers */
     size_t fd_count;
+    uint64_t oom_kills;  /* of the host when it was started */
     int wait_status;     /* once reaped */
     struct rusage usage; /* once reaped */
 };

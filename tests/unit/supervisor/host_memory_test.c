@@ -137,6 +137,18 @@ static void what_is_resident_is_seen(void **state)
     munmap(memory_used, size);
 }
 
+static void processes_killed_for_memory_are_counted_by_the_kernel(void **state)
+{
+    (void)state;
+    assert_true(host_oom_kills(root) == HOST_OOM_UNKNOWN);
+    put("proc/vmstat", "nr_free_pages 7\npgsteal_oom_kill 5\n");
+    assert_true(host_oom_kills(root) == HOST_OOM_UNKNOWN);
+    put("proc/vmstat", "nr_free_pages 7\noom_kill 0\n");
+    assert_int_equal(host_oom_kills(root), 0);
+    put("proc/vmstat", "oom_kill 12\nnr_free_pages 7\n");
+    assert_int_equal(host_oom_kills(root), 12);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -148,6 +160,8 @@ int main(void)
         TEST(a_host_without_numbers_is_an_error),
         TEST(a_run_needs_its_guest_and_ours),
         TEST(what_is_resident_is_seen),
+        cmocka_unit_test_setup_teardown(
+            processes_killed_for_memory_are_counted_by_the_kernel, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
