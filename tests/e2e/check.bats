@@ -67,6 +67,28 @@ nothing_made() {
     nothing_made
 }
 
+@test "--plan: the jails, what they are built on here, and the limits of each process" {
+    task 'true' '[artifacts]' 'collect = x' '[limits]' 'disk = 300M'
+    run_task --plan --json
+    [[ $status == 0 && $(jq '.plan.processes | length' "$T/stdout") == 3 ]]
+    jq -c .plan.jail "$T/stdout"
+    if [[ $(jq -r .plan.jail.problem "$T/stdout") == null ]]; then
+        [[ $(jq -r .plan.jail.ground "$T/stdout") == $( ((EUID)) && echo user_namespace || echo root) ]]
+        [[ $(jq .plan.jail.refused "$T/stdout") == false ]]
+    else
+        [[ $(jq -c '.plan.jail | [.ground, .refused]' "$T/stdout") == '["weaker",true]' ]]
+    fi
+    for i in 0 1 2; do
+        jq -e --argjson i $i '.plan.processes[$i].controls | index("seccomp") and index("no_capabilities")' "$T/stdout"
+    done
+    [[ $(jq -c '[.plan.processes[].resource_limits | .core_bytes]' "$T/stdout") == '[0,0,0]' ]]
+    [[ $(jq '.plan.processes[0].resource_limits.file_bytes' "$T/stdout") == $((300 << 20)) ]]
+    run_task --plan
+    [[ $(grep -c '^  jail .* seccomp' "$T/stdout") == 3 ]]
+    grep -q '^jails: ' "$T/stdout"
+    nothing_made
+}
+
 @test "--check: memory that kernel and initramfs do not fit into is refused, one byte less is not" {
     # The end of the kernel in RAM is where the last of its segments ends.
     end=$(python3 - build/kernel/vmlinux <<'END'

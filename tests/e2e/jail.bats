@@ -33,6 +33,12 @@ due='["cgroup_namespace","empty_root","exact_fds","ipc_namespace","mount_namespa
     done
     [[ $(result '.controls_active.jail.given_up | length') == 0 ]]
     [[ $(stat -c %u "$T/out/artifacts" "$T/out/artifacts/f" | sort -u) == "$EUID" ]]
+    # What --plan said that there would be.
+    "$VMRUN" --config "$T/task.ini" --output "$T/other" --plan --json >"$T/stdout"
+    for process in monitor scribe extractor; do
+        [[ $(jq -c --arg name "vmrun-$process" '.plan.processes[] | select(.name == $name) | .controls | sort' \
+            "$T/stdout") == $(result ".controls_active.jail.$process | sort | tojson") ]]
+    done
 }
 
 @test "while a task runs, its processes are what the result will say" {

@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "jail/order.h"
 #include "supervisor/plan.h"
 
 /*
@@ -23,5 +24,14 @@ void show_print(const json_t *shown, FILE *to);
 /* show_plan.c: the part that --plan adds. */
 json_t *show_plan_make(const struct plan *plan);
 void show_plan_print(const json_t *plan, FILE *to);
+
+/*
+ * show_jail.c: what the jails are built on here (it is tried, in a process), and KIND of it; what
+ * there would be of it in PROCESS, which gets ORDER; the orders of monitor, scribe and extractor.
+ */
+enum { SHOW_PROCESSES = 3 };
+json_t *show_jail_make(const struct config *config, enum jail_ground_kind *kind);
+void show_jail_of(json_t *process, enum jail_ground_kind kind, const struct jail_order *order);
+void show_jail_orders(const struct config *config, struct jail_order orders[SHOW_PROCESSES]);
 
 #endif

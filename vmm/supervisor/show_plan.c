@@ -122,22 +122,28 @@ static json_t *show_scribe(const struct plan *plan)
     return show_process("vmrun-scribe", given, sizeof(given) / sizeof(given[0]));
 }
 
-static json_t *show_processes(const struct plan *plan)
+static json_t *show_processes(const struct plan *plan, enum jail_ground_kind kind)
 {
     static const struct given extractor[] = {{EXTRACTOR_FD_DISK, "export disk, read-only"},
         {EXTRACTOR_FD_OUT, "fresh directory for the artifacts"}};
-    json_t *list = json_array();
+    json_t *list = json_array(), *process;
+    struct jail_order orders[SHOW_PROCESSES] = {0};
+    size_t i;
 
     json_array_append_new(list, show_monitor(plan));
     json_array_append_new(list, show_scribe(plan));
     if (plan->config->collect.count > 0) /* once the monitor is gone */
         json_array_append_new(list, show_process("vmrun-extractor", extractor, 2));
+    show_jail_orders(plan->config, orders);
+    json_array_foreach(list, i, process) show_jail_of(process, kind, &orders[i]);
     return list;
 }
 
 json_t *show_plan_make(const struct plan *plan)
 {
     json_t *root = json_object();
+    enum jail_ground_kind kind;
+    json_t *jail = show_jail_make(plan->config, &kind);
 
     put_number(root, "vcpus", plan->config->vcpus);
     put_number(root, "memory_bytes", plan->config->memory_bytes);
@@ -145,7 +151,8 @@ json_t *show_plan_make(const struct plan *plan)
         root, "hardware", plan->config->hardware == HARDWARE_MPTABLE ? "mptable" : "devicetree");
     put_text(root, "kernel_cmdline", plan->cmdline);
     put(root, "devices", show_devices(plan));
-    put(root, "processes", show_processes(plan));
+    put(root, "jail", jail);
+    put(root, "processes", show_processes(plan, kind));
     put(root, "limits", result_limits(plan->config));
     return root;
 }
@@ -171,8 +178,28 @@ static void print_devices(const json_t *list, FILE *to)
     }
 }
 
+static void print_process(const json_t *process, FILE *to)
+{
+    json_t *value;
+    const char *key;
+    size_t i;
+
+    fprintf(to, "process %s\n", json_string_value(json_object_get(process, "name")));
+    json_object_foreach(json_object_get(process, "fds"), key, value)
+        fprintf(to, "  fd %-4s %s\n", key, json_string_value(value));
+    fprintf(to, "  jail   ");
+    json_array_foreach(json_object_get(process, "controls"), i, value)
+        fprintf(to, " %s", json_string_value(value));
+    fprintf(to, "\n  at most");
+    json_object_foreach(json_object_get(process, "resource_limits"), key, value)
+        fprintf(to, " %s=%lld", key, (long long)json_integer_value(value));
+    fprintf(to, "\n");
+}
+
 void show_plan_print(const json_t *plan, FILE *to)
 {
+    const json_t *jail = json_object_get(plan, "jail");
+    const char *problem = json_string_value(json_object_get(jail, "problem"));
     json_t *process, *value;
     const char *key;
     size_t i;
@@ -185,12 +212,10 @@ void show_plan_print(const json_t *plan, FILE *to)
         json_string_value(json_object_get(plan, "kernel_cmdline")));
     fprintf(to, "devices\n");
     print_devices(json_object_get(plan, "devices"), to);
-    json_array_foreach(json_object_get(plan, "processes"), i, process)
-    {
-        fprintf(to, "process %s\n", json_string_value(json_object_get(process, "name")));
-        json_object_foreach(json_object_get(process, "fds"), key, value)
-            fprintf(to, "  fd %-4s %s\n", key, json_string_value(value));
-    }
+    fprintf(to, "jails: %s%s%s%s\n", json_string_value(json_object_get(jail, "ground")),
+        json_is_true(json_object_get(jail, "refused")) ? ", and a run would be refused" : "",
+        problem ? ": " : "", problem ? problem : "");
+    json_array_foreach(json_object_get(plan, "processes"), i, process) print_process(process, to);
     fprintf(to, "limits\n");
     json_object_foreach(json_object_get(plan, "limits"), key, value)
         fprintf(to, "  %-22s %lld\n", key, (long long)json_integer_value(value));
