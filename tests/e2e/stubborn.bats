@@ -60,6 +60,36 @@ END
     [[ $(tr '\n' ' ' <"$T/out/stdout") == "300 1000 1000 200 " ]]
 }
 
+@test "arguments and variables that fill a task file to its last byte arrive whole" {
+    # A line is at most 32768 bytes, a file 1 MiB. The last variable takes what is left.
+    local long left bytes
+    long=$(printf '%032000d' 0)
+    {
+        printf '[task]\nname = t\nargv.0 = sh\nargv.1 = -c\n'
+        # shellcheck disable=SC2016
+        printf 'argv.2 = n=0; for w; do n=$((n + ${#w})); done; echo $# $n; env | grep "^V" | wc -c\n'
+        printf 'argv.3 = sh\n'
+        for ((i = 4; i < 20; i++)); do printf 'argv.%d = %s\n' "$i" "$long"; done
+        printf '[image]\npath = %s\n[machine]\nmemory = 256M\nworkdir = %s\nworkdir_tmpfs = yes\n' \
+            "$IMAGES/base.erofs" "$T/disks"
+        printf '[output]\ndir = out\n[env]\n'
+        for ((i = 10; i < 26; i++)); do printf 'V%d = %s\n' "$i" "$long"; done
+        printf 'W = '
+    } >"$T/task.ini"
+    left=$(((1 << 20) - $(stat -c %s "$T/task.ini")))
+    ((0 < left && left < 32768))
+    printf "%0${left}d" 0 >>"$T/task.ini"
+    [[ $(stat -c %s "$T/task.ini") == $((1 << 20)) ]]
+    run_task
+    expect ok 0
+    # Sixteen of each; a variable has its name, "=" and a newline.
+    [[ $(tr '\n' ' ' <"$T/out/stdout") == "16 $((16 * 32000)) $((16 * (32000 + 5))) " ]]
+    printf 0 >>"$T/task.ini"
+    rm -r "$T/out"
+    run_task
+    [[ $status == 125 && ! -e $T/out ]]
+}
+
 @test "a script with carriage returns is 126, and the message says why" {
     printf '#!/bin/sh\r\necho never\r\n' >"$T/script"
     chmod 755 "$T/script"
