@@ -44,8 +44,9 @@ keep_shown() {
         *) return 0 ;;
     esac
     [[ $kind != result ]] || return 0 # kept already
+    # As in keep_result.
+    mkdir -p "build/results/$kind" 2>/dev/null && [[ -w build/results/$kind ]] || return 0
     shown=$((${shown:-0} + 1))
-    mkdir -p "build/results/$kind"
     cp "$T/stdout" "build/results/$kind/$(basename "$BATS_TEST_FILENAME" .bats)-$BATS_TEST_NUMBER-$shown.$ending"
 }
 

@@ -37,7 +37,7 @@ due='["cgroup_namespace","empty_root","exact_fds","ipc_namespace","mount_namespa
     "$VMRUN" --config "$T/task.ini" --output "$T/other" --plan --json >"$T/stdout"
     for process in monitor scribe extractor; do
         [[ $(jq -c --arg name "vmrun-$process" '.plan.processes[] | select(.name == $name) | .controls | sort' \
-            "$T/stdout") == $(result ".controls_active.jail.$process | sort | tojson") ]]
+            "$T/stdout") == "$(result ".controls_active.jail.$process | sort | tojson")" ]]
     done
 }
 
