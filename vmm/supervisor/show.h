@@ -31,7 +31,8 @@ void show_plan_print(const json_t *plan, FILE *to);
  */
 enum { SHOW_PROCESSES = 3 };
 json_t *show_jail_make(const struct config *config, enum jail_ground_kind *kind);
-void show_jail_of(json_t *process, enum jail_ground_kind kind, const struct jail_order *order);
+void show_jail_of(json_t *process, const struct config *config, enum jail_ground_kind kind,
+    const struct jail_order *order);
 void show_jail_orders(const struct config *config, struct jail_order orders[SHOW_PROCESSES]);
 
 #endif

@@ -61,9 +61,11 @@ static json_t *limits_of(const struct jail_order *order)
     return limits;
 }
 
-void show_jail_of(json_t *process, enum jail_ground_kind kind, const struct jail_order *order)
+void show_jail_of(json_t *process, const struct config *config, enum jail_ground_kind kind,
+    const struct jail_order *order)
 {
-    uint32_t due = jail_controls_due(kind);
+    uid_t uid = kind == JAIL_ROOT ? config->first_uid : geteuid();
+    uint32_t due = jail_controls_due(kind, uid);
     json_t *controls = json_array();
 
     for (size_t i = 0; i < JAIL_CONTROLS; i++) {

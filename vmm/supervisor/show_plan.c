@@ -135,7 +135,7 @@ static json_t *show_processes(const struct plan *plan, enum jail_ground_kind kin
     if (plan->config->collect.count > 0) /* once the monitor is gone */
         json_array_append_new(list, show_process("vmrun-extractor", extractor, 2));
     show_jail_orders(plan->config, orders);
-    json_array_foreach(list, i, process) show_jail_of(process, kind, &orders[i]);
+    json_array_foreach(list, i, process) show_jail_of(process, plan->config, kind, &orders[i]);
     return list;
 }
 
