@@ -319,12 +319,13 @@ static void a_bell_that_is_not_there(void **state)
     int status;
 
     if (pid == 0) {
+        signal(SIGILL, SIG_DFL); /* cmocka's else, which goes on */
         close(f->device.queues[0].kick_fd);
         mmio_wake(&f->device, 0);
         _exit(0);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGILL);
 }
 
 #define MMIO_TEST(name) cmocka_unit_test_setup_teardown(name, echo_set_up, echo_tear_down)
