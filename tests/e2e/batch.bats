@@ -42,7 +42,7 @@ status_of() { jq -r .status "$1/result.json"; }
     [[ ! -s $T/stdout ]]
     grep -q '^vmrun: failed: t4: exit code 7$' "$T/stderr"
     grep -qE '^vmrun: 6 runs: 5 ok, 1 failed, in [0-9.]+ s$' "$T/stderr"
-    ! grep -q 'waits for memory' "$T/stderr"
+    ! grep -q 'waits for memory' "$T/stderr" || false
     [[ -z $(ls -A "$T/disks") && -z $(ls -A "$XDG_RUNTIME_DIR/vmrun") ]]
     no_vmrun
 }

@@ -144,8 +144,8 @@ END
     task 'sleep 3'
     run_task
     expect ok 0
-    ! grep -q $'\033' "$T/stderr"
-    ! grep -q running "$T/stderr"
+    ! grep -q $'\033' "$T/stderr" || false
+    ! grep -q running "$T/stderr" || false
 }
 
 # interrupted SIGNAL: start the task and send SIGNAL once the task has said "ready". What the second

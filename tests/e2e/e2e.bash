@@ -111,5 +111,5 @@ wait_for() {
 
 # no_vmrun: no process of any run is alive.
 no_vmrun() {
-    ! pgrep '^vmrun' >/dev/null
+    ! pgrep '^vmrun' >/dev/null || false
 }

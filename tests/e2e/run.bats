@@ -113,7 +113,7 @@ load e2e.bash
     expect ok 0
     grep -qx /tmp "$T/out/stdout"
     grep -qx 'GREETING=hello  world' "$T/out/stdout"
-    ! grep -q LEAK "$T/out/stdout"
+    ! grep -q LEAK "$T/out/stdout" || false
 }
 
 @test "a missing command is 127" {
@@ -142,7 +142,7 @@ load e2e.bash
         '[limits]' 'disk = 96M'
     run_task
     expect ok 0
-    ! grep -q bad "$T/out/stdout"
+    ! grep -q bad "$T/out/stdout" || false
     size=$(awk '{print $2}' "$T/out/stdout")
     ((size > 80 && size <= 96))
 }
@@ -214,7 +214,7 @@ END
     run_task
     expect ok 0
     head -n 1 "$T/out/stdout" | grep -qx '1000 0000000000000000 0000000000000000 1 2'
-    ! grep -q connected "$T/out/stdout"
+    ! grep -q connected "$T/out/stdout" || false
     [[ $(grep -c refused "$T/out/stdout") == 8 ]]
 }
 
@@ -276,13 +276,13 @@ END
     done
     [[ -z $(ls -A "$T/disks") ]]
     [[ $(wc -l </proc/self/mountinfo) == "$before_mounts" ]]
-    ! pgrep '^vmrun' >/dev/null
+    ! pgrep '^vmrun' >/dev/null || false
 }
 
 @test "doctor says that runs work where they do, and measures it" {
     "$VMRUN" doctor >"$T/report"
     grep -qE '^PASS +KVM guest code: .*[0-9]+ loops' "$T/report"
-    ! grep -q '^FAIL' "$T/report"
+    ! grep -q '^FAIL' "$T/report" || false
     "$VMRUN" doctor --json >"$T/stdout"
     keep_shown --json
     [[ $(jq .works "$T/stdout") == true ]]

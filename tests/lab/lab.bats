@@ -135,7 +135,7 @@ echo 7 >"$own/limited/pids.max"
 echo "50000 100000" >"$own/limited/cpu.max"
 unshare --user --map-root-user --mount --pid --net --fork --mount-proc true
 echo reopened >/dev/stderr
-! touch /etc/passwd 2>/dev/null
+! touch /etc/passwd 2>/dev/null || false
 echo end
 END
     run --separate-stderr "$LAB" --user -e WORK="$WORK" bash "$WORK/user.sh"
