@@ -58,6 +58,16 @@ bool landlock_holds(void)
     return fd < 0 && errno == EACCES;
 }
 
+static int landlock_prove(struct err *err)
+{
+    errno = 0;
+    if (landlock_holds())
+        return 0;
+    if (errno != 0)
+        return err_sys(err, "cannot try whether Landlock holds");
+    return err_set(err, "Landlock does not hold: the root directory can still be read");
+}
+
 int landlock_confine(const struct powers *powers, struct err *err)
 {
     int abi = landlock_abi();
@@ -80,7 +90,5 @@ int landlock_confine(const struct powers *powers, struct err *err)
     }
     if (syscall(SYS_landlock_restrict_self, fd, 0) < 0)
         return err_sys(err, "cannot be confined by Landlock");
-    if (!landlock_holds())
-        return err_set(err, "Landlock does not hold: the root directory can still be read");
-    return abi;
+    return landlock_prove(err) < 0 ? -1 : abi;
 }
