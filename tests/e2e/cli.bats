@@ -73,7 +73,12 @@ END
     run_task --events -q
     expect ok 0
     [[ $(jq -c 'select(.cut) | .cut' "$T/stdout") == true ]]
-    decoded stdout | cmp - "$T/out/stdout"
+    cmp "$T/out/stdout" <(seq 100000 | head -c 49152; seq 100000 | tail -c 16384)
+    # Shown is what comes, until the cap is passed: three quarters of it at least, and all of it at most.
+    decoded stdout >"$T/decoded"
+    head=$(($(stat -c %s "$T/decoded") - 16384))
+    ((49152 <= head && head <= 65536))
+    cmp "$T/decoded" <(seq 100000 | head -c "$head"; seq 100000 | tail -c 16384)
     [[ $(jq -j 'select(.event == "output") | .text' "$T/stdout" | tail -n 1) == 100000 ]]
     [[ $(tail -n 1 "$T/stdout" | jq -c .limits_hit) == '["stdout"]' ]]
 }

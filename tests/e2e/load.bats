@@ -308,7 +308,7 @@ totals() {
     exec 5<&-
     wait "$pid"
     cat "$T/stderr"
-    [[ ! -s $T/stderr ]]
+    [[ $(cat "$T/stderr") == over ]]
     totals "$bytes" "$bytes"
     [[ $(result .status) == ok ]]
     rss_is_bounded
