@@ -132,15 +132,18 @@ await_limits() {
 # A cgroup to delegate: made by root, or in the lab a part of the one that was delegated to us, out of
 # whose way everybody goes first.
 make_base() {
-    local ours=/sys/fs/cgroup pid
+    local ours=/sys/fs/cgroup pid tries=0
     if ((EUID != 0)); then
         [[ ${VMRUN_LAB:-} ]] || skip "to make room in a user's cgroup would move others"
         ours+=$(sed 's/^0:://; s,/rest$,,' /proc/self/cgroup)
         mkdir -p "$ours/rest"
-        while read -r pid; do
-            echo "$pid" >"$ours/rest/cgroup.procs" || true
-        done <"$ours/cgroup.procs"
-        echo '+memory +pids +cpu' >"$ours/cgroup.subtree_control"
+        # Again, as what was read may have started others meanwhile.
+        until echo '+memory +pids +cpu' >"$ours/cgroup.subtree_control"; do
+            while read -r pid; do
+                echo "$pid" >"$ours/rest/cgroup.procs" || true
+            done <"$ours/cgroup.procs"
+            ((++tries < 20))
+        done 2>/dev/null
     fi
     base=$ours/jail-test
     mkdir "$base" 2>/dev/null && grep -q memory "$base/cgroup.controllers" ||
