@@ -55,10 +55,14 @@ include vmm/sources.mk
 
 EXECUTABLES := vmrun vmrun-monitor vmrun-scribe vmrun-extractor
 
-vmrun_LIBS           := -linih -ljansson -lcrypto -lseccomp
+# The archive, not the shared library: SHA-256 and base64 are some 20 KiB of libcrypto, and to load
+# and relocate all of it would be a good part of a short run.
+SHA256_LIBS := -l:libcrypto.a
+
+vmrun_LIBS           := -linih -ljansson $(SHA256_LIBS) -lseccomp
 vmrun-monitor_LIBS   := -lfdt
-vmrun-scribe_LIBS    := -lcrypto
-vmrun-extractor_LIBS := -lcrypto -lyajl -lz
+vmrun-scribe_LIBS    := $(SHA256_LIBS)
+vmrun-extractor_LIBS := $(SHA256_LIBS) -lyajl -lz
 
 objects = $(patsubst %.c,$(OBJ)/%.o,$($(1)_SOURCES))
 

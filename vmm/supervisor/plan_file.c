@@ -162,19 +162,26 @@ int plan_check_memory(const struct plan *plan, struct err *err)
         mib_up(kernel), mib_up(initramfs), needed_mib + needed_mib % 2);
 }
 
+/*
+ * Documentation/filesystems/ext4: superblock at 1024; in it the number of blocks at 4, the logarithm
+ * of their size at 0x18, magic at 0x38. The file ends with its last block that is not all zeroes.
+ */
 int plan_open_template(struct plan *plan, struct err *err)
 {
     struct file_stamp stamp;
     uint8_t head[2048];
+    const uint8_t *superblock = head + 1024;
+    uint64_t bytes = 0;
 
     plan->template_fd = open_regular(plan->template_path, head, sizeof(head), &stamp, err);
-    /* Documentation/filesystems/ext4: superblock at 1024, magic at 0x38 in it. */
-    if (plan->template_fd >= 0 && le16_load(head + 1024 + 0x38) != 0xef53)
+    if (plan->template_fd >= 0)
+        bytes = (uint64_t)le32_load(superblock + 4) << (10 + (le32_load(superblock + 0x18) & 7));
+    if (plan->template_fd >= 0 && le16_load(superblock + 0x38) != 0xef53)
         err_set(err, "%s: it is not an ext4 file system", plan->template_path);
-    else if (plan->template_fd >= 0 && stamp.size > plan->config->disk_bytes)
+    else if (plan->template_fd >= 0 && bytes > plan->config->disk_bytes)
         return config_err(plan->config, err, "limits", "disk",
             "smaller than the empty file system, %s, which has %llu bytes", plan->template_path,
-            (unsigned long long)stamp.size);
+            (unsigned long long)bytes);
     if (err_is_set(err))
         return guest_file_err(plan, err, NULL);
     return 0;
