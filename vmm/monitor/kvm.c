@@ -11,17 +11,17 @@
 #include "monitor/arch/arch.h"
 
 static const struct arch_cap required_caps[] = {
-    {KVM_CAP_USER_MEMORY, "KVM_CAP_USER_MEMORY"},
-    {KVM_CAP_IRQFD, "KVM_CAP_IRQFD"},
-    {KVM_CAP_IOEVENTFD, "KVM_CAP_IOEVENTFD"},
-    {KVM_CAP_IMMEDIATE_EXIT, "KVM_CAP_IMMEDIATE_EXIT"},
-    {0, NULL},
+    {KVM_CAP_USER_MEMORY, "KVM_CAP_USER_MEMORY", false},
+    {KVM_CAP_IRQFD, "KVM_CAP_IRQFD", false},
+    {KVM_CAP_IOEVENTFD, "KVM_CAP_IOEVENTFD", false},
+    {KVM_CAP_IMMEDIATE_EXIT, "KVM_CAP_IMMEDIATE_EXIT", true},
+    {0, NULL, false},
 };
 
-static int caps_check(int kvm_fd, const struct arch_cap *caps, struct err *err)
+static int caps_check(int kvm_fd, const struct arch_cap *caps, bool only_silent, struct err *err)
 {
     for (const struct arch_cap *cap = caps; cap->name; cap++) {
-        int answer = ioctl(kvm_fd, KVM_CHECK_EXTENSION, cap->cap);
+        int answer = cap->silent || !only_silent ? ioctl(kvm_fd, KVM_CHECK_EXTENSION, cap->cap) : 1;
 
         if (answer < 0)
             return err_sys(err, "cannot ask KVM for %s (KVM_CHECK_EXTENSION)", cap->name);
@@ -40,9 +40,16 @@ int kvm_check(int kvm_fd, struct err *err)
     if (version != KVM_API_VERSION)
         return err_set(
             err, "/dev/kvm speaks API version %d, vmrun needs %d", version, KVM_API_VERSION);
-    if (caps_check(kvm_fd, required_caps, err) < 0)
+    if (caps_check(kvm_fd, required_caps, false, err) < 0)
         return -1;
-    return caps_check(kvm_fd, arch_required_caps, err);
+    return caps_check(kvm_fd, arch_required_caps, false, err);
+}
+
+int kvm_check_silent(int kvm_fd, struct err *err)
+{
+    if (caps_check(kvm_fd, required_caps, true, err) < 0)
+        return -1;
+    return caps_check(kvm_fd, arch_required_caps, true, err);
 }
 
 int kvm_create_vm(int kvm_fd, struct err *err)
@@ -100,6 +107,14 @@ int kvm_irqfd(int vm_fd, uint32_t gsi, int event_fd, struct err *err)
     if (ioctl(vm_fd, KVM_IRQFD, &irqfd) < 0)
         return err_sys(err, "cannot register an interrupt (KVM_IRQFD)");
     return 0;
+}
+
+void kvm_irqfd_remove(int vm_fd, uint32_t gsi, int event_fd)
+{
+    struct kvm_irqfd irqfd = {
+        .fd = (uint32_t)event_fd, .gsi = gsi, .flags = KVM_IRQFD_FLAG_DEASSIGN};
+
+    (void)ioctl(vm_fd, KVM_IRQFD, &irqfd);
 }
 
 int kvm_vcpu_create(int kvm_fd, int vm_fd, uint32_t index, struct kvm_vcpu *vcpu, struct err *err)

@@ -13,6 +13,12 @@
 /* API version and every capability that a run needs; the error names the one that is missing. */
 int kvm_check(int kvm_fd, struct err *err);
 
+/*
+ * Only those whose lack no later call reports. The others need no question, and so no system call,
+ * where all goes well: kvm_check() names one when something has failed.
+ */
+int kvm_check_silent(int kvm_fd, struct err *err);
+
 /* A new VM fd (close-on-exec by KVM), or -1. KVM_CREATE_VM can be interrupted: retried a few times.
  */
 int kvm_create_vm(int kvm_fd, struct err *err);
@@ -25,6 +31,9 @@ int kvm_ioeventfd(int vm_fd, gpa_t address, uint32_t value, int event_fd, struct
 
 /* A write to EVENT_FD raises GSI (edge). */
 int kvm_irqfd(int vm_fd, uint32_t gsi, int event_fd, struct err *err);
+
+/* The end of that; that there was none is no error. */
+void kvm_irqfd_remove(int vm_fd, uint32_t gsi, int event_fd);
 
 /* A vCPU: its fd, and the shared page through which KVM reports exits. */
 struct kvm_vcpu {

@@ -163,8 +163,9 @@ int plan_check_memory(const struct plan *plan, struct err *err)
 }
 
 /*
- * Documentation/filesystems/ext4: superblock at 1024; in it the number of blocks at 4, the logarithm
- * of their size at 0x18, magic at 0x38. The file ends with its last block that is not all zeroes.
+ * Documentation/filesystems/ext4: superblock at 1024; in it the number of blocks at 4, the
+ * logarithm of their size at 0x18, magic at 0x38. The file ends with its last block that is not all
+ * zeroes.
  */
 int plan_open_template(struct plan *plan, struct err *err)
 {

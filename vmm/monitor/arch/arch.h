@@ -37,6 +37,7 @@ uint32_t arch_device_gsi(uint32_t index);
 struct arch_cap {
     int cap;
     const char *name;
+    bool silent; /* where it is missing nothing fails, until the guest does */
 };
 extern const struct arch_cap arch_required_caps[];
 

@@ -278,12 +278,9 @@ static int registers_set(int vcpu_fd, const struct arch_entry *entry, struct err
         .rbp = LAYOUT_STACK,
         .rflags = 2,
     };
-    struct kvm_fpu fpu = {.fcw = 0x37f, .mxcsr = 0x1f80};
 
     if (ioctl(vcpu_fd, KVM_SET_REGS, &regs) < 0)
         return err_sys(err, "cannot set the registers (KVM_SET_REGS)");
-    if (ioctl(vcpu_fd, KVM_SET_FPU, &fpu) < 0)
-        return err_sys(err, "cannot set the floating point registers (KVM_SET_FPU)");
     return 0;
 }
 
