@@ -167,7 +167,7 @@ check-long: deps
 
 # Ratios and counts, in build/bench: tools/bench/README.md.
 bench: deps
-	$(Q)$(MAKE) --no-print-directory all jail-probe
+	$(Q)$(MAKE) --no-print-directory all jail-probe bench-tools
 	$(Q)tools/bench/bench
 
 doctor: executables guest kernel
@@ -190,6 +190,7 @@ help:
 	@echo 'make fuzz-replay fuzz targets only (FUZZ=word chooses, FUZZ_SECONDS=10)'
 	@echo 'make check-long  the full test set'
 	@echo 'make bench       what vmrun costs, as ratios and counts: build/bench/bench.md'
+	@echo 'make bench-gate  fail when a count of the benchmark has grown past its budget'
 	@echo 'make asan tsan   the executables as sanitizers build them (tests/sanitize.mk)'
 	@echo 'make clean       remove what was compiled; distclean: kernel and images too'
 	@echo 'V=1 shows commands; KERNEL_SRC=DIR builds the guest kernel from another tree'
@@ -202,6 +203,7 @@ include tests/e2e.mk
 include tests/fault.mk
 include tests/guest.mk
 include tests/sanitize.mk
+include tools/bench/bench.mk
 
 # The same as TAP, for tests/check.
 unit-tap: $(UNIT_BINARIES)

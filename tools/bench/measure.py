@@ -13,6 +13,9 @@ import json
 import sys
 import time
 
+import cold_virtual
+import cold_wall
+import counts
 import export
 import jail
 import load
@@ -20,7 +23,8 @@ import output
 import output_virtual
 
 SECTIONS = {"output": output, "output_virtual": output_virtual, "load": load, "export": export,
-            "jail": jail}
+            "jail": jail,
+            "cold_virtual": cold_virtual, "cold_wall": cold_wall, "counts": counts}
 
 
 def main():

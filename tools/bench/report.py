@@ -22,6 +22,13 @@ TARGETS = (
     ("export_large_ratio", "<=", 2),
     ("jail_ratio_root", "<=", 1),
     ("jail_ratio_user", "<=", 1),
+    ("bare_over_qemu_virtual", "<=", 0.3),
+    ("bare_over_qemu_wall", "<=", 0.5),
+    ("whole_over_qemu_virtual", "<=", 0.75),
+    ("whole_over_qemu_wall", "<=", 0.85),
+    ("syscalls_before_run", "<=", 60),
+    ("monitor_rss_kib", "<=", 3072),
+    ("monitor_bytes_stripped", "<=", 409600),
 )
 
 
