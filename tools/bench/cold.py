@@ -7,6 +7,7 @@ once. `whole` is a complete vmrun of `true`. In turn, from the caller's fork to 
 """
 import json
 import subprocess
+import time
 
 from run import TREE, VMRUN, Folder, median, ratio, say, timed
 
@@ -24,6 +25,8 @@ QEMU = ["qemu-system-x86_64", "-M", "microvm,x-option-roms=off,pit=off,pic=off,r
         "acpi=off,auto-kernel-cmdline=off", "-accel", "kvm", "-cpu", "host", "-m", str(MEMORY_MIB),
         "-smp", "1", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
         "-bios", "qboot.rom", "-kernel", KERNEL, "-initrd", INITRAMFS, "-append", COMMAND_LINE]
+# A machine that has ended leaves work to the kernel (namespaces, RCU), which the next would wait for.
+SETTLE_S = 0.5
 STAGES = ("prepare", "launch", "boot", "setup", "run", "export", "stop", "teardown")
 
 
@@ -42,6 +45,7 @@ def keys(kind):
 
 
 def one_ms(command):
+    time.sleep(SETTLE_S)
     wall, _, status = timed(command)
     if status != 0:
         raise RuntimeError(f"{command[0]} exited with {status}")
@@ -49,6 +53,7 @@ def one_ms(command):
 
 
 def bare_stages():
+    time.sleep(SETTLE_S)
     shown = subprocess.run(BARE, check=True, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL).stdout
     return json.loads(shown)
 
