@@ -376,6 +376,7 @@ static void run_init(struct supervision *run)
     for (int i = 0; i < 2; i++)
         run->live[i] = (struct live)LIVE_INIT;
     run->progress = (struct progress)PROGRESS_INIT;
+    memset(run->log_fds, 0xff, sizeof(run->log_fds)); /* every fd -1 */
 }
 
 void supervise(struct supervision *run, const struct plan *plan, struct disks *disks,
@@ -412,6 +413,7 @@ void supervise(struct supervision *run, const struct plan *plan, struct disks *d
     stdin_pump_stop(&run->stdin_pump);
     progress_stop(&run->progress);
     run->state = STATE_DONE;
+    run_logs_finish(run);
     run_digests_finish(run);
     run_drop_disks(run);
     outcome->export_bytes = disk_allocated_bytes(disks_export_fd(disks)) +

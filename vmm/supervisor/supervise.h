@@ -90,7 +90,8 @@ struct supervision {
     struct loop_source signals;
     int signal_fd;
     int artifacts_fd;
-    int signal_count; /* requests to end so far */
+    int log_fds[STREAM_COUNT]; /* what the scribe writes; -1: there is none */
+    int signal_count;          /* requests to end so far */
     struct live live[2];
     struct events events; /* of VIEW_EVENTS */
     struct progress progress;

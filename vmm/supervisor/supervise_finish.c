@@ -159,6 +159,18 @@ void run_scribe_overdue(struct supervision *run)
         logs_closed(run);
 }
 
+/* Not by the scribe: it would need a power more, and its reader would wait. */
+void run_logs_finish(struct supervision *run)
+{
+    for (int i = 0; i < STREAM_COUNT; i++) {
+        struct ipc_stream_totals *totals = &run->outcome->totals[i];
+
+        if (run->log_fds[i] >= 0 && fsync(run->log_fds[i]) < 0 && totals->error == 0)
+            totals->error = (uint32_t)errno;
+        fd_close(&run->log_fds[i]);
+    }
+}
+
 /* ---- extractor ------------------------------------------------------------------------------- */
 
 /* The manifest first: a crash in between leaves one without artifacts, never the reverse. */

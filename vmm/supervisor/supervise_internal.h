@@ -70,6 +70,8 @@ void run_digests_finish(struct supervision *run);
 void run_monitor_gone(struct supervision *run);
 /* Note how large the disks of the machines became, but for export disks, and let go of them. */
 void run_drop_disks(struct supervision *run);
+/* No child is left: the logs are on stable storage before a result says what is in them. */
+void run_logs_finish(struct supervision *run);
 void run_scribe_ready(void *context, uint32_t events);
 void run_scribe_ended(void *context, uint32_t events);
 void run_live_changed(void *context);

@@ -329,6 +329,8 @@ int run_start(struct supervision *run, struct err *err)
         failed = start_stdin(run, &plumbing, err);
     if (failed == 0)
         run->console_fd = fd_take(&plumbing.raw_write[STREAM_CONSOLE]);
+    for (int i = 0; i < STREAM_COUNT; i++)
+        run->log_fds[i] = fd_take(&plumbing.log[i]);
     plumbing_close(&plumbing);
     if (failed == 0)
         run_enter(run, STATE_BOOT);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: tests/unit/supervisor/supervised.c tests/unit/supervisor/fake_children.c */
+/* LINK: tests/unit/supervisor/supervised.c tests/unit/supervisor/fake_children.c
+         -Wl,--wrap=fsync */
 /* supervise_output_test.c: what goes into a run and comes out of it while it goes on. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,31 @@
 #include "base/mem.h"
 #include "supervisor/story.h"
 #include "tests/unit/supervisor/supervised.h"
+
+static int logs_synced;
+static const char *log_that_fails; /* its name in the output directory */
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+
+int __wrap_fsync(int fd)
+{
+    static const char *const names[] = {"stdout", "stderr"};
+    struct stat synced, log;
+
+    assert_int_equal(fstat(fd, &synced), 0);
+    for (size_t i = 0; i < 2; i++) {
+        if (fstatat(output_fd, names[i], &log, 0) < 0 || log.st_ino != synced.st_ino)
+            continue;
+        assert_int_equal(run.scribe.pid, 0); /* nobody writes any more */
+        logs_synced++;
+        if (log_that_fails && strcmp(names[i], log_that_fails) == 0) {
+            errno = EIO;
+            return -1;
+        }
+    }
+    return __real_fsync(fd);
+}
 
 /* The reader of our stdout takes nothing until the run is over. */
 static void a_reader_that_stands_still_does_not_hold_up_the_run(void **state)
@@ -47,6 +74,26 @@ static void a_reader_that_stands_still_does_not_hold_up_the_run(void **state)
     assert_int_equal(status, 0);
     assert_verdict("ok", 0);
     assert_true(outcome.totals[STREAM_STDOUT].total_bytes == 256 * 4096);
+}
+
+static void logs_are_on_stable_storage_or_the_run_is_infra(void **state)
+{
+    static const char *const names[] = {NULL, "stdout", "stderr"};
+
+    for (size_t i = 0; i < 3; i++) {
+        tear_down(state);
+        set_up(state);
+        logs_synced = 0;
+        log_that_fails = names[i];
+        supervise_script("ok");
+        log_that_fails = NULL;
+        assert_int_equal(logs_synced, 2);
+        assert_verdict(i == 0 ? "ok" : "infra", i == 0 ? 0 : 125);
+        if (i > 0) {
+            assert_non_null(strstr(verdict.reason, names[i]));
+            assert_non_null(strstr(verdict.reason, strerror(EIO)));
+        }
+    }
 }
 
 static void stdin_comes_from_a_file_and_ends(void **state)
@@ -249,6 +296,7 @@ static void output_can_be_left_to_the_files(void **state)
 
 static const struct CMUnitTest tests[] = {
     TEST(a_reader_that_stands_still_does_not_hold_up_the_run),
+    TEST(logs_are_on_stable_storage_or_the_run_is_infra),
     TEST(stdin_comes_from_a_file_and_ends),
     TEST(events_tell_a_run_in_order),
     TEST(a_line_that_is_no_event_ends_the_run),
