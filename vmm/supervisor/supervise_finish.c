@@ -379,7 +379,7 @@ static void logs_closed(struct supervision *run)
     run_drop_disks(run);
     outcome->extracted_due = (outcome->has_exported || outcome->salvage.exported) &&
                              run->plan->config->collect.count > 0;
-    if (!outcome->extracted_due) {
+    if (!outcome->extracted_due || run->signal_count > 1) { /* a second signal: at once */
         finish_artifacts(run);
         return;
     }

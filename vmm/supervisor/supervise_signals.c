@@ -11,12 +11,27 @@
 /* How long the agent has to end the task. */
 #define CANCEL_GRACE_NS (5 * NS_PER_S)
 
+/* What the first request does now; what is left after the task is short. */
+static const char *cancel_text(const struct supervision *run)
+{
+    if (run->state == STATE_SALVAGE)
+        return "cancelling: the second guest is stopped";
+    if (run->outcome->has_exited)
+        return "the task has ended already; what is left is done; a second signal ends the run "
+               "at once";
+    if (run->state >= STATE_STOP)
+        return "the run is ending already; a second signal ends it at once";
+    if (run->state == STATE_TASK)
+        return "cancelling: the task is told to end; a second signal ends the run at once";
+    return "cancelling: the task is not started";
+}
+
 /* The first request is passed to the task; its files are still exported. */
 static void cancel_softly(struct supervision *run, int number)
 {
     struct err err = ERR_INIT;
 
-    run_say(run, "cancelling: the task is told to end; a second signal ends the run at once");
+    run_say(run, cancel_text(run));
     if (run->state == STATE_SALVAGE)
         run_salvage_cancel(run);
     if (run->outcome->has_exited || run->state >= STATE_STOP)
@@ -39,6 +54,8 @@ static void cancel_hard(struct supervision *run, int number)
     }
     if (run->state < STATE_KILLED)
         run_enter(run, STATE_KILLED);
+    if (run->state == STATE_SCRIBE)
+        run_scribe_overdue(run);
     child_kill(&run->extractor);
     run_salvage_cancel(run);
 }

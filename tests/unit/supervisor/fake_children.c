@@ -288,8 +288,14 @@ _Noreturn static void be_scribe(void)
         struct ipc_stream_totals totals = {.stream = stream};
 
         copy_stream((int)stream, &totals);
+        if (setup.cap_bytes[0] == SCRIBE_IS_STUCK)
+            continue;
         if (setup.cap_bytes[0] != SCRIBE_SAYS_NOTHING)
             ipc_send_stream(IPC_FD, &totals, &err);
+    }
+    while (setup.cap_bytes[0] == SCRIBE_IS_STUCK) {
+        usleep(500 * 1000); /* until the monitor's end has been seen */
+        kill(getppid(), SIGINT);
     }
     if (setup.cap_bytes[0] == SCRIBE_LEAVES_A_CHILD && fork() == 0) {
         alarm(30); /* it holds the live pipes until then */

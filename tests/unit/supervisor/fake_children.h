@@ -11,6 +11,7 @@ enum {
     SCRIBE_DIES_AT_ONCE = 666, /* as ipc_scribe.cap_bytes[0] */
     SCRIBE_SAYS_NOTHING = 667, /* copies, but sends no totals */
     SCRIBE_LEAVES_A_CHILD = 668,
+    SCRIBE_IS_STUCK = 669,   /* once the monitor is gone; it sends two signals, its totals never */
     EXTRACTOR_REFUSES = 666, /* as ipc_extract.max_files */
     EXTRACTOR_CRASHES = 667,
     EXTRACTOR_REPEATS_ITSELF = 668,

@@ -3,6 +3,7 @@
 /* supervise_test.c: the states of a run, with children that behave and children that do not. */
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -212,6 +213,38 @@ static void a_second_signal_kills(void **state)
     assert_true(clock_mono_ns() - begin < 10 * NS_PER_S);
 }
 
+static char said[4][200];
+static unsigned said_count;
+
+static void note(const char *text)
+{
+    assert_true(said_count < 4);
+    snprintf(said[said_count++], sizeof(said[0]), "%s", text);
+}
+
+/* The monitor is gone, the scribe does not finish; there is something to extract. */
+static void a_second_signal_ends_a_scribe_as_well(void **state)
+{
+    const struct supervise_view view = {.say = note};
+    uint64_t begin = clock_mono_ns();
+
+    (void)state;
+    said_count = 0;
+    config.stdout_bytes = SCRIBE_IS_STUCK;
+    text_list_add(&config.collect, "a?b");
+    assert_int_equal(write(plan.kernel_fd, "ok", 2), 2);
+    supervise(&run, &plan, &disks, &room, &outcome, &view);
+    verdict = verdict_make(&config, &outcome);
+    assert_true(clock_mono_ns() - begin < 8 * NS_PER_S);
+    assert_verdict("cancelled", 130);
+    assert_true(outcome.has_exited && !outcome.has_extracted);
+    assert_int_equal(run.signal_count, 2);
+    assert_int_equal(run.extractor.pid, 0);
+    assert_false(faccessat(output_fd, "artifacts/file", F_OK, 0) == 0);
+    assert_int_equal(said_count, 1);
+    assert_non_null(strstr(said[0], "has ended already"));
+}
+
 static void a_monitor_that_fails_is_infra(void **state)
 {
     static const char *const scripts[] = {"crash", "early", "past", "disk", "repeat"};
@@ -330,6 +363,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_signal_during_boot_ends_the_run),
     TEST(a_signal_that_is_ignored_stays_ignored),
     TEST(a_second_signal_kills),
+    TEST(a_second_signal_ends_a_scribe_as_well),
     TEST(a_monitor_that_fails_is_infra),
     TEST(a_scribe_that_fails_is_infra),
     TEST(artifacts_are_published_by_a_rename),
