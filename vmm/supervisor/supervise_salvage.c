@@ -243,7 +243,7 @@ int run_salvage_start(struct supervision *run, struct err *err)
     run_say(run, "the guest was lost; a second one looks for what it left");
     if (disks_make_salvage(&run->salvage_disks, run->disks, run->plan, err) < 0 ||
         salvage_spawn(run, err) < 0 || salvage_confine(run, &setup, err) < 0 ||
-        ipc_send_machine(run->salvager.ipc, &setup, err) < 0)
+        run_setup_sent(ipc_send_machine(run->salvager.ipc, &setup, err), err) < 0)
         return -1;
     run->salvager_ipc.ready = salvager_ready;
     run->salvager_end.ready = salvager_ended;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LINK: tests/unit/supervisor/supervised.c tests/unit/supervisor/fake_children.c
- *       -Wl,--wrap=clock_mono_ns */
+ *       -Wl,--wrap=clock_mono_ns,--wrap=ipc_send_machine */
 /* supervise_salvage_test.c: when a second machine is started, and what comes of what it says. */
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -19,6 +21,22 @@ uint64_t __wrap_clock_mono_ns(void)
     bool jumped = run.state == STATE_SALVAGE && run.salvager_seen != 0;
 
     return __real_clock_mono_ns() + (jumped ? jump_ns : 0);
+}
+
+static bool salvager_dies_early;
+
+int __real_ipc_send_machine(int fd, const struct ipc_machine *machine, struct err *err);
+int __wrap_ipc_send_machine(int fd, const struct ipc_machine *machine, struct err *err);
+
+int __wrap_ipc_send_machine(int fd, const struct ipc_machine *machine, struct err *err)
+{
+    siginfo_t end;
+
+    if (salvager_dies_early && run.salvager.pid > 0) {
+        assert_int_equal(kill(run.salvager.pid, SIGKILL), 0);
+        assert_int_equal(waitid(P_PID, (id_t)run.salvager.pid, &end, WEXITED | WNOWAIT), 0);
+    }
+    return __real_ipc_send_machine(fd, machine, err);
 }
 
 static void lose(void **state, const char *script)
@@ -123,6 +141,18 @@ static void the_export_disks_of_both_are_counted(void **state)
     assert_int_equal(outcome.export_bytes, 4096);
 }
 
+/* How it ended says more than that nobody takes its setup. */
+static void a_second_monitor_that_dies_early_is_told_by_its_end(void **state)
+{
+    salvager_dies_early = true;
+    lose(state, "lost");
+    salvager_dies_early = false;
+    assert_verdict("guest_failed", 125);
+    assert_true(outcome.salvage.tried && !outcome.salvage.exported);
+    if (!strstr(outcome.salvage.text, "was killed by signal 9"))
+        fail_msg("\"%s\"", outcome.salvage.text);
+}
+
 static void what_is_not_salvaged(void **state)
 {
     lose(state, "lost-boot"); /* no task had begun */
@@ -151,6 +181,7 @@ static const struct CMUnitTest tests[] = {
     TEST(a_second_guest_that_hangs_is_killed_at_its_deadline),
     TEST(both_consoles_are_kept),
     TEST(the_export_disks_of_both_are_counted),
+    TEST(a_second_monitor_that_dies_early_is_told_by_its_end),
     TEST(what_is_not_salvaged),
 };
 
