@@ -150,9 +150,11 @@ int output_publish(int from_fd, const char *name, int to_fd, const char *to, str
 {
     if (rename_anew(from_fd, name, to_fd, to) < 0)
         return err_sys(err, "cannot publish %s in the output directory", to);
-    if (fsync(to_fd) < 0)
-        return err_sys(err, "cannot bring the output directory to stable storage");
-    return 0;
+    if (fsync(to_fd) == 0)
+        return 0;
+    err_sys(err, "cannot bring the output directory to stable storage");
+    (void)rename_anew(to_fd, to, from_fd, name); /* taken back: the caller removes it */
+    return -1;
 }
 
 int output_publish_artifacts(
@@ -165,9 +167,11 @@ int output_publish_artifacts(
     if (bundle) {
         if (output_publish(artifacts_fd, BUNDLE_NAME, output_fd, BUNDLE_NAME, err) < 0)
             return -1;
-        if (unlinkat(output_fd, partial, AT_REMOVEDIR) < 0)
-            return err_sys(err, "cannot remove the directory of the bundle");
-        return 0;
+        if (unlinkat(output_fd, partial, AT_REMOVEDIR) == 0)
+            return 0;
+        err_sys(err, "cannot remove the directory of the bundle"); /* there is more in it */
+        unlinkat(output_fd, BUNDLE_NAME, 0);
+        return -1;
     }
     /* The mode that the user's umask gave the directory around it. */
     if (fstat(output_fd, &status) < 0 || fchmod(artifacts_fd, status.st_mode & 0777) < 0 ||

@@ -23,13 +23,19 @@ int output_create_file(int output_fd, const char *name, struct err *err);
 
 /* A fresh 0700 directory for the extractor. Returns its fd or -1. */
 int output_begin_artifacts(int output_fd, const char *run_id, struct err *err);
-/* It becomes artifacts/, by one rename; a BUNDLE in it becomes a file in the output directory. */
+/*
+ * It becomes artifacts/, by one rename; a BUNDLE in it, which must be all there is, becomes a file
+ * in the output directory. After an error nothing is published.
+ */
 int output_publish_artifacts(
     int output_fd, const char *run_id, int artifacts_fd, bool bundle, struct err *err);
 /* It is removed with all that is in it; artifacts/ is empty then, with BUNDLE it is not made. */
 int output_discard_artifacts(int output_fd, const char *run_id, bool bundle, struct err *err);
 
-/* One rename of NAME to TO, which must not exist; then both directories are on stable storage. */
+/*
+ * One rename of NAME to TO, which must not exist; then TO's directory is on stable storage. When it
+ * cannot be brought there, the rename is undone.
+ */
 int output_publish(int from_fd, const char *name, int to_fd, const char *to, struct err *err);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LINK: -Wl,--wrap=mkdir */
+/* LINK: -Wl,--wrap=mkdir,--wrap=fsync */
 /* output_dir_test.c: who gets an output directory, and who takes it away again. */
 #include "supervisor/output_dir.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "ipc/ipc.h"
 #include "tests/unit/unit.h"
 
 static char root[64], out[80];
@@ -34,11 +36,22 @@ int __wrap_mkdir(const char *path, mode_t mode)
     return failed;
 }
 
+static bool disk_fails;
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+
+int __wrap_fsync(int fd)
+{
+    errno = EIO;
+    return disk_fails ? -1 : __real_fsync(fd);
+}
+
 static int set_up(void **state)
 {
     (void)state;
     err = (struct err)ERR_INIT;
-    other_is_faster = false;
+    other_is_faster = disk_fails = false;
     strcpy(root, "/tmp/output_dir_test.XXXXXX");
     assert_non_null(mkdtemp(root));
     snprintf(out, sizeof(out), "%s/out", root);
@@ -94,10 +107,58 @@ static void what_another_run_has_taken_stays(void **state)
     assert_int_equal(close(openat(other, "stdout", O_WRONLY | O_CREAT | O_EXCL, 0644)), 0);
 }
 
+static bool has(int fd, const char *name)
+{
+    return faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void put_file(int fd, const char *name)
+{
+    assert_int_equal(close(openat(fd, name, O_WRONLY | O_CREAT | O_EXCL, 0644)), 0);
+}
+
+static void a_bundle_is_published_alone_or_not_at_all(void **state)
+{
+    bool created;
+    AUTO_FD int output_fd = output_create(out, &created, &err);
+    AUTO_FD int artifacts_fd = output_begin_artifacts(output_fd, "id", &err);
+
+    (void)state;
+    put_file(artifacts_fd, BUNDLE_NAME);
+    put_file(artifacts_fd, "more"); /* an extractor that was taken over */
+    assert_int_equal(output_publish_artifacts(output_fd, "id", artifacts_fd, true, &err), -1);
+    assert_int_equal(err.errnum, ENOTEMPTY);
+    assert_false(has(output_fd, BUNDLE_NAME));
+    put_file(artifacts_fd, BUNDLE_NAME);
+    assert_int_equal(unlinkat(artifacts_fd, "more", 0), 0);
+    assert_int_equal(output_publish_artifacts(output_fd, "id", artifacts_fd, true, &err), 0);
+    assert_true(has(output_fd, BUNDLE_NAME));
+    assert_false(has(output_fd, ".artifacts.id.partial"));
+}
+
+static void what_cannot_be_synced_is_taken_back(void **state)
+{
+    bool created;
+    AUTO_FD int output_fd = output_create(out, &created, &err);
+    AUTO_FD int artifacts_fd = output_begin_artifacts(output_fd, "id", &err);
+
+    (void)state;
+    put_file(artifacts_fd, BUNDLE_NAME);
+    disk_fails = true;
+    assert_int_equal(output_publish_artifacts(output_fd, "id", artifacts_fd, true, &err), -1);
+    assert_int_equal(err.errnum, EIO);
+    assert_false(has(output_fd, BUNDLE_NAME));
+    assert_true(has(artifacts_fd, BUNDLE_NAME));
+    assert_int_equal(output_publish(output_fd, ".artifacts.id.partial", output_fd, "a", &err), -1);
+    assert_true(has(output_fd, ".artifacts.id.partial") && !has(output_fd, "a"));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(it_is_told_who_made_it, set_up, tear_down),
     cmocka_unit_test_setup_teardown(one_that_is_not_empty_is_refused, set_up, tear_down),
     cmocka_unit_test_setup_teardown(what_another_run_has_taken_stays, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(a_bundle_is_published_alone_or_not_at_all, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(what_cannot_be_synced_is_taken_back, set_up, tear_down),
 };
 
 UNIT_MAIN(tests)
