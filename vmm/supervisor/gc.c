@@ -46,33 +46,78 @@ static void gc_say(const struct gc_request *request, const char *format, ...)
     request->say(text);
 }
 
-/* The directory of RECORD, if it is still the same and the caller's own. Returns the fd or -1. */
-static int output_reopen(const struct run_record *record)
+/*
+ * Whether the file system that RECORD names is not where it was: the nearest directory above that
+ * is there belongs to another one.
+ */
+static bool output_is_unmounted(const struct run_record *record)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    char *slash;
+
+    must(text_copy(path, sizeof(path), record->path));
+    while ((slash = strrchr(path, '/')) && slash != path) {
+        *slash = '\0';
+        if (lstat(path, &status) == 0)
+            return status.st_dev != record->device;
+        if (errno != ENOENT && errno != ENOTDIR)
+            return true;
+    }
+    return lstat("/", &status) < 0 || status.st_dev != record->device;
+}
+
+/*
+ * The directory of RECORD, if it is still the same and the caller's own. Returns the fd or -1;
+ * *KEEP says then why the record is still needed, and is NULL when it is not.
+ */
+static int output_reopen(const struct run_record *record, const char **keep)
 {
     struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
         .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
     AUTO_FD int fd = (int)syscall(SYS_openat2, AT_FDCWD, record->path, &how, sizeof(how));
     struct stat status;
 
-    if (fd < 0 || fstat(fd, &status) < 0 || status.st_uid != geteuid() ||
-        status.st_dev != record->device || status.st_ino != record->inode)
+    *keep = NULL;
+    if (fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+        *keep = strerror(errno);
+    else if (fd < 0 && errno != ELOOP && output_is_unmounted(record))
+        *keep = "its file system is not mounted there";
+    else if (fd < 0)
         return -1;
-    return fd_take(&fd);
+    else if (fstat(fd, &status) < 0)
+        *keep = strerror(errno);
+    else if (status.st_dev != record->device)
+        *keep = "another file system is there";
+    else if (status.st_ino != record->inode)
+        return -1;
+    else if (status.st_uid != geteuid())
+        *keep = "it belongs to another user";
+    return *keep ? -1 : fd_take(&fd);
 }
 
-/* What RUN, which is claimed, left half-made in its output directory. */
+/*
+ * What RUN, which is claimed, left half-made in its output directory. Returns 0, -1, or 1 when that
+ * directory cannot be looked at now: the run directory stays, or nobody would find what is there.
+ */
 static int gc_output(
     const struct gc_request *request, const struct run_dir *run, uint64_t *budget, struct err *err)
 {
     const char *run_id = run->name + strlen(RUN_PREFIX);
     struct run_record record = {0};
+    const char *keep;
     char shown[256];
     AUTO_FD int fd = -1;
 
     if (!run_dir_read_record(run->fd, &record))
         return 0; /* it was killed before there was anything */
     text_escape(shown, sizeof(shown), record.path, strlen(record.path));
-    fd = output_reopen(&record);
+    fd = output_reopen(&record, &keep);
+    if (keep) {
+        gc_say(request, "%s: kept: cannot clean up its output directory %s: %s", run->name, shown,
+            keep);
+        return 1;
+    }
     if (fd < 0) {
         if (request->verbose)
             gc_say(request, "%s: its output directory %s is gone, or is another one now", run->name,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* LINK: -Wl,--wrap=syscall */
 /* gc_test.c: run directories and gc: who holds what, what was planted, who comes first. */
 #include "supervisor/gc.h"
 
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +26,21 @@ static char root[64];
 static int root_fd = -1, base_fd = -1, output_fd = -1;
 static struct text_list said, errors;
 static struct gc_request request;
+
+static int openat2_errnum; /* 0: it works */
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e);
+
+/* As many as come in registers, whatever the caller gives. */
+long __wrap_syscall(long number, long a, long b, long c, long d, long e)
+{
+    if (number == SYS_openat2 && openat2_errnum) {
+        errno = openat2_errnum;
+        return -1;
+    }
+    return __real_syscall(number, a, b, c, d, e);
+}
 
 static void say(const char *text)
 {
@@ -300,6 +317,61 @@ static void a_planted_record_leads_nowhere(void **state)
     assert_true(has("out/.artifacts." ID ".partial"));
 }
 
+/* The record of a killed run, on device number DEVICE, at PATH below the test's directory. */
+static void leave_record(dev_t device, ino_t inode, const char *path)
+{
+    struct run_dir run = begin(ID);
+    char *text = text_format("vmrun run directory 1\noutput %llu %llu\n%s/%s",
+        (unsigned long long)device, (unsigned long long)inode, root, path);
+    AUTO_FD int fd = openat(run.fd, "state", O_WRONLY | O_CREAT | O_EXCL, 0600);
+
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    free(text);
+    run_dir_close(&run);
+}
+
+static void expect_kept(const char *why)
+{
+    request.verbose = false; /* it is said all the same */
+    assert_int_equal(gc(), 0);
+    assert_int_equal(errors.count, 0);
+    assert_int_equal(said.count, 1);
+    if (!said_has(why))
+        fail_msg("%s", said.items[0]);
+    assert_true(has("base/run-" ID "/state"));
+}
+
+static void what_cannot_be_reached_now_is_kept(void **state)
+{
+    struct stat status;
+
+    (void)state;
+    assert_int_equal(fstat(output_fd, &status), 0);
+    leave_record(status.st_dev + 1, status.st_ino, "out");
+    expect_kept("another file system");
+    unlinkat(base_fd, "run-" ID "/state", 0);
+    assert_int_equal(gc(), 1);
+    leave_record(status.st_dev + 1, status.st_ino, "mnt/x/out");
+    expect_kept("not mounted");
+    unlinkat(base_fd, "run-" ID "/state", 0);
+    assert_int_equal(gc(), 1);
+    leave_killed_run();
+    openat2_errnum = EACCES;
+    expect_kept(strerror(EACCES));
+    openat2_errnum = 0;
+    if (geteuid() == 0) { /* nobody else can give a directory away */
+        assert_int_equal(fchown(output_fd, 61234, 61234), 0);
+        expect_kept("another user");
+        assert_int_equal(fchown(output_fd, 0, 0), 0);
+    }
+    assert_true(has("out/.artifacts." ID ".partial/a"));
+    assert_int_equal(gc(), 1);
+    assert_false(has("out/.artifacts." ID ".partial") || has("base/run-" ID));
+    leave_record(status.st_dev, status.st_ino, "gone/out"); /* the same file system: gone */
+    assert_int_equal(gc(), 1);
+    assert_false(has("base/run-" ID));
+}
+
 static void partial_entries_that_are_links_are_removed_themselves(void **state)
 {
     struct run_dir run = begin(ID);
@@ -457,6 +529,7 @@ int main(void)
         TEST(a_cut_state_is_no_state),
         TEST(planted_things_are_left_alone),
         TEST(a_planted_record_leads_nowhere),
+        TEST(what_cannot_be_reached_now_is_kept),
         TEST(partial_entries_that_are_links_are_removed_themselves),
         TEST(a_huge_tree_takes_several_goes),
         TEST(a_base_that_is_not_private_is_refused),
