@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* LINK: -Wl,--wrap=fallocate */
 /* result_test.c: result.json has every field whatever happened, and hostile bytes stay bytes. */
+#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -25,10 +27,22 @@ static json_t *json;
 static size_t artifacts_max; /* of result_text() */
 static char name[] = "t";
 
+static bool room_cannot_be_promised;
+
+int __real_fallocate(int fd, int mode, off_t offset, off_t size);
+int __wrap_fallocate(int fd, int mode, off_t offset, off_t size);
+
+int __wrap_fallocate(int fd, int mode, off_t offset, off_t size)
+{
+    errno = EOPNOTSUPP;
+    return room_cannot_be_promised ? -1 : __real_fallocate(fd, mode, offset, size);
+}
+
 static int set_up(void **state)
 {
     (void)state;
     memset(&outcome, 0, sizeof(outcome));
+    room_cannot_be_promised = false;
     config.name = name;
     artifacts_max = RESULT_ARTIFACTS_MAX;
     verdict = (struct verdict){.status = "ok", .reason = "fine"};
@@ -342,9 +356,34 @@ static void the_file_appears_whole_and_once(void **state)
     assert_int_equal(rmdir(root), 0);
 }
 
+static void room_that_cannot_be_promised_is_taken(void **state)
+{
+    char path[] = "/tmp/result_test.XXXXXX";
+    AUTO_FD int fd = open(mkdtemp(path), O_RDONLY | O_DIRECTORY);
+    AUTO_FD int reserved = -1;
+    struct err err = ERR_INIT;
+    struct stat status;
+
+    (void)state;
+    room_cannot_be_promised = true;
+    reserved = result_reserve(fd, "1", &err);
+    assert_true(reserved >= 0);
+    assert_int_equal(fstat(reserved, &status), 0);
+    assert_true(status.st_size == 64 * 1024 && status.st_blocks * 512 >= 64 * 1024);
+    assert_int_equal(result_write(fd, reserved, "1", "{}", &err), 0);
+    assert_int_equal(fstat(reserved, &status), 0);
+    assert_int_equal(status.st_size, 3);
+    unlinkat(fd, "result.json", 0);
+    rmdir(path);
+    fd_close(&reserved);
+    reserved = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    assert_false(result_has_room(reserved, "123"));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(fields_are_null_when_nothing_happened, set_up, tear_down),
     cmocka_unit_test_setup_teardown(a_verdict_comes_with_its_numbers, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(room_that_cannot_be_promised_is_taken, set_up, tear_down),
     cmocka_unit_test_setup_teardown(names_from_the_guest_are_text_or_base64, set_up, tear_down),
     cmocka_unit_test_setup_teardown(
         the_reason_of_an_extractor_steers_no_terminal, set_up, tear_down),
