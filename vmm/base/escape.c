@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/text.h"
 
 static size_t escape_byte(uint8_t byte, uint8_t *out)
@@ -106,4 +107,33 @@ size_t escape_flush(struct escape *escape, uint8_t *out)
         used += escape_byte(escape->carry[i], out + used);
     escape->carry_bytes = 0;
     return used;
+}
+
+void escape_line(char *to, size_t to_size, const char *text)
+{
+    const uint8_t *in = (const uint8_t *)text;
+    size_t left = strlen(text), used = 0;
+
+    must(to_size >= 4);
+    while (left > 0) {
+        uint8_t piece[4 * ESCAPE_FACTOR];
+        size_t length = 0;
+        size_t step = *in == '\n' ? 0 : escape_step(in, left, piece, &length);
+
+        if (step == 0) { /* a newline, or a character that the end cuts */
+            length = escape_byte(*in, piece);
+            step = 1;
+        }
+        /* Four bytes stay free for "..." and the terminator. */
+        if (used + length > to_size - 4) {
+            memcpy(to + used, "...", 3);
+            used += 3;
+            break;
+        }
+        memcpy(to + used, piece, length);
+        used += length;
+        in += step;
+        left -= step;
+    }
+    to[used] = '\0';
 }

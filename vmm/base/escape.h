@@ -31,4 +31,10 @@ size_t escape_put(struct escape *escape, const uint8_t *in, size_t size, uint8_t
 /* What is still carried, escaped, at the end: up to ESCAPE_FACTOR * ESCAPE_CARRY_MAX bytes. */
 size_t escape_flush(struct escape *escape, uint8_t *out);
 
+/*
+ * TEXT as one line: as above, and \n too. Cut (with "..." at the end, no character in half) to fit
+ * into TO, which is always terminated; TO_SIZE is at least 4.
+ */
+void escape_line(char *to, size_t to_size, const char *text);
+
 #endif

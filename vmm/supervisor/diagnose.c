@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/text.h"
 #include "supervisor/text_list.h"
 
@@ -78,7 +79,8 @@ static void detail_of_artifacts(
 {
     char said[SAID_BYTES];
 
-    text_escape(said, sizeof(said), outcome->extracted.text, strlen(outcome->extracted.text));
+    /* Names in it are escaped already, as a rule: once more would double each backslash. */
+    escape_line(said, sizeof(said), outcome->extracted.text);
     if (outcome->has_extracted && outcome->extracted.status >= EXTRACT_REFUSED)
         snprintf(text, size, "%s", said);
     else if (outcome->extracted_due && !outcome->has_extracted)

@@ -109,11 +109,35 @@ static void every_pair_of_bytes_is_safe_and_unsplit(void **state)
     }
 }
 
+static void check_line(size_t size, const char *in, const char *right)
+{
+    char out[64];
+
+    escape_line(out, size, in);
+    assert_string_equal(out, right);
+}
+
+static void a_line_is_one_line_and_fits(void **state)
+{
+    (void)state;
+    check_line(64, "", "");
+    check_line(64, "a\\x0a\tb", "a\\x0a\tb"); /* what is escaped already stays */
+    check_line(64, "a\nb\x7f\xc2\x9b\x1b[2J", "a\\x0ab\\x7f\\xc2\\x9b\\x1b[2J");
+    check_line(64, "caf\xc3\xa9 \xc3", "caf\xc3\xa9 \\xc3");
+    check_line(8, "abcd", "abcd"); /* inside, at, one past */
+    check_line(8, "abcde", "abcd...");
+    check_line(8, "abc\xc3\xa9", "abc...");
+    check_line(8, "\x7f", "\\x7f");
+    check_line(8, "a\x7f", "a...");
+    check_line(4, "a", "...");
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(text_passes_unchanged),
     cmocka_unit_test(controls_are_shown),
     cmocka_unit_test(bad_utf8_is_shown),
     cmocka_unit_test(nul_is_shown),
+    cmocka_unit_test(a_line_is_one_line_and_fits),
     cmocka_unit_test(every_pair_of_bytes_is_safe_and_unsplit),
 };
 

@@ -210,6 +210,9 @@ static void artifacts_count_once_the_task_is_ok(void **state)
     text_list_free(&config.required);
     outcome.extracted.status = EXTRACT_REFUSED;
     assert_verdict("artifacts_failed", NULL, 125);
+    strcpy(outcome.extracted.text, "\"a\\x0ab\": \x1b\n"); /* the name is escaped already */
+    assert_verdict("artifacts_failed", NULL, 125);
+    assert_reason("(\"a\\x0ab\": \\x1b\\x0a)");
     outcome.extracted.status = EXTRACT_FAILED;
     assert_verdict("infra", NULL, 125);
     outcome.has_extracted = false;
