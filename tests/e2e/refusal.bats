@@ -46,6 +46,32 @@ END
     grep -q 'task.ini:1: ' "$T/stderr"
 }
 
+@test "what a task file has in it steers no terminal: errors, --check and paths" {
+    local name=$T/$'p\x1b\x7f\xc2\x9b.ini'
+    task 'true' $'k\x7f\xc2\x9b = x' $'[se\x7f\xc2\x9bct]'
+    mv "$T/task.ini" "$name"
+    "$VMRUN" --config "$name" 2>"$T/stderr" && false
+    grep -F '] k\x7f\xc2\x9b: unknown key' "$T/stderr"
+    grep -F '[se\x7f\xc2\x9bct]: unknown section' "$T/stderr"
+    grep -F 'p\x1b\x7f\xc2\x9b.ini:4: ' "$T/stderr"
+    [[ $(LC_ALL=C grep -caP '[\x1b\x7f]|\xc2\x9b' "$T/stderr") == 0 ]]
+    task $'echo \x7f \xc2\x9b caf\xc3\xa9'
+    mv "$T/task.ini" "$name"
+    "$VMRUN" --config "$name" --check >"$T/stdout"
+    grep -F $'command = echo \\x7f \\xc2\\x9b caf\xc3\xa9' "$T/stdout"
+    [[ $(LC_ALL=C grep -caP '[\x1b\x7f]|\xc2\x9b' "$T/stdout") == 0 ]]
+}
+
+@test "a line of ours is never longer than what a pipe takes at once" {
+    status=0
+    "$VMRUN" --set "$(printf '%05000d' 0)" --config "$T/none" 2>"$T/stderr" || status=$?
+    [[ $status == 125 ]]
+    task 'true'
+    "$VMRUN" --config "$T/task.ini" --set "$(printf '%05000d' 0)" 2>"$T/stderr" || true
+    [[ $(grep -c 'section.key' "$T/stderr") == 0 ]] # it is cut
+    [[ $(awk '{ if (length($0) > most) most = length($0) } END { print most }' "$T/stderr") == 4095 ]]
+}
+
 @test "a missing required key is named" {
     printf '[task]\nname = t\n' >"$T/task.ini"
     run_task

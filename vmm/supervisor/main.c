@@ -5,12 +5,15 @@
  * verdict.c, result.c; task.c calls them.
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/fd.h"
 #include "supervisor/batch.h"
 #include "supervisor/doctor.h"
@@ -27,14 +30,25 @@ enum { SAY_WAIT_MS = 500 };
 
 enum { ERRORS_SHOWN_MAX = 30 };
 
-/* The line is dropped rather than the run held up: it has deadlines to keep. */
+/*
+ * The line is dropped rather than the run held up: it has deadlines to keep. A pipe that can be
+ * written to takes PIPE_BUF bytes without waiting, so that no line is longer. What a task file or a
+ * path has in it may steer no terminal.
+ */
 static void say(const char *text)
 {
+    static const char prefix[] = "vmrun: ";
     struct pollfd wait = {.fd = STDERR_FILENO, .events = POLLOUT};
+    char line[PIPE_BUF];
+    size_t used = sizeof(prefix) - 1;
 
     if (poll(&wait, 1, SAY_WAIT_MS) == 0)
         return;
-    fprintf(stderr, "vmrun: %s\n", text);
+    memcpy(line, prefix, used);
+    escape_line(line + used, sizeof(line) - used, text);
+    used += strlen(line + used);
+    line[used] = '\n'; /* in the place of the terminator */
+    (void)!write(STDERR_FILENO, line, used + 1);
 }
 
 /* One run of a batch: our own lines go to the parent. */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "supervisor/config_keys.h"
@@ -14,7 +15,7 @@
 #include "supervisor/json_memory.h"
 #include "supervisor/result_parts.h"
 
-enum { ORIGIN_COLUMN = 36, PATH_BYTES = 4096 };
+enum { ORIGIN_COLUMN = 36, PATH_BYTES = 4096, SHOWN_CHUNK_BYTES = 4096 };
 
 static const char *origin_of(const char *where)
 {
@@ -202,7 +203,7 @@ static void print_settings(const json_t *list, FILE *to)
     }
 }
 
-void show_print(const json_t *shown, FILE *to)
+static void print_shown(const json_t *shown, FILE *to)
 {
     const json_t *file, *plan = json_object_get(shown, "plan");
     char size[32];
@@ -228,4 +229,27 @@ void show_print(const json_t *shown, FILE *to)
     fprintf(to, "host memory needed: %s\n", size);
     if (plan)
         show_plan_print(plan, to);
+}
+
+/* Of the task file and the paths in it, nothing may steer a terminal. */
+int show_print(const json_t *shown, FILE *to)
+{
+    uint8_t out[ESCAPE_FACTOR * (SHOWN_CHUNK_BYTES + ESCAPE_CARRY_MAX)];
+    struct escape escape = {0};
+    AUTO_FREE char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+
+    if (!memory)
+        return -1;
+    print_shown(shown, memory);
+    if (fclose(memory) != 0)
+        return -1;
+    for (size_t at = 0; at < size; at += SHOWN_CHUNK_BYTES)
+        fwrite(out, 1,
+            escape_put(
+                &escape, (const uint8_t *)text + at, size_min(size - at, SHOWN_CHUNK_BYTES), out),
+            to);
+    fwrite(out, 1, escape_flush(&escape, out), to);
+    return 0;
 }

@@ -18,8 +18,8 @@
  */
 json_t *show_make(const struct plan *plan, bool machine_too);
 
-/* The same for people. Each setting has its origin behind it. */
-void show_print(const json_t *shown, FILE *to);
+/* The same for people. Each setting has its origin behind it. -1 without memory. */
+int show_print(const json_t *shown, FILE *to);
 
 /* show_plan.c: the part that --plan adds. */
 json_t *show_plan_make(const struct plan *plan);

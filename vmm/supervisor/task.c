@@ -272,8 +272,8 @@ static int task_show(const struct task *task, struct err *err)
     else if (task->options->json) {
         json_dumpf(shown, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
         fputc('\n', stdout);
-    } else {
-        show_print(shown, stdout);
+    } else if (show_print(shown, stdout) < 0) {
+        err_set(err, "out of memory while the plan was described");
     }
     json_decref(shown);
     return err_is_set(err) ? -1 : 0;
