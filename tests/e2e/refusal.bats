@@ -72,6 +72,13 @@ END
     [[ $(awk '{ if (length($0) > most) most = length($0) } END { print most }' "$T/stderr") == 4095 ]]
 }
 
+@test "--batch-member without the fd it writes to is refused" {
+    task 'true'
+    status=0
+    "$VMRUN" --batch-member --config "$T/task.ini" 3>&- >"$T/stdout" 2>"$T/stderr" || status=$?
+    refused 'needs an open fd 3'
+}
+
 @test "a missing required key is named" {
     printf '[task]\nname = t\n' >"$T/task.ini"
     run_task

@@ -127,6 +127,16 @@ static int run_command(const struct options *options, uint64_t began_ns, struct 
     return task_run(options, began_ns, errors, options->member ? say_to_parent : say);
 }
 
+/* It would be told nothing, and what is opened first would be written to in its place. */
+static int check_member_fd(struct options *options, struct err *err)
+{
+    if (!options->member || fcntl(BATCH_MEMBER_FD, F_GETFD) >= 0)
+        return 0;
+    options->member = false;
+    return err_set(err, "--batch-member: it is between vmrun and itself, and needs an open fd %d",
+        BATCH_MEMBER_FD);
+}
+
 /*
  * Whoever started us may have closed some of 0, 1 and 2: a file of the run that got such a number
  * would be taken for our stdin, written to as our stdout, and lost to the children.
@@ -153,7 +163,8 @@ int main(int argc, char **argv)
     int code;
 
     signal(SIGCHLD, SIG_DFL); /* ignored, as a caller may leave it, children have no status */
-    if (fill_standard_fds(&err) < 0 || options_parse(&options, argc, argv, &err) < 0) {
+    if (fill_standard_fds(&err) < 0 || options_parse(&options, argc, argv, &err) < 0 ||
+        check_member_fd(&options, &err) < 0) {
         text_list_add(&errors, err.text);
         code = task_exit_code(&options, true);
     } else {
