@@ -94,8 +94,9 @@ static void fake_add(const char *path, bool is_dir)
     fake.count++;
 }
 
-struct file_writer *file_writer_make(int dir_fd, struct err *err)
+struct file_writer *file_writer_make(int dir_fd, bool lasts, struct err *err)
 {
+    (void)lasts;
     (void)dir_fd, (void)err;
     fake = (struct file_writer){0};
     return &fake;

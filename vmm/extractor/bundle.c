@@ -144,7 +144,7 @@ int bundle_end(
         return -1;
     sha256_end(&bundle->hash, digest);
     *bytes = bundle->bytes;
-    if (syncfs(bundle->fd) < 0 || close(fd_take(&bundle->fd)) < 0)
+    if (fsync(bundle->fd) < 0 || close(fd_take(&bundle->fd)) < 0)
         return err_sys(err, "cannot finish the bundle");
     return 0;
 }

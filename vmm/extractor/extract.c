@@ -310,7 +310,7 @@ static int extract_all(struct extraction *run, const struct archive_source *sour
     run->tree = tree_make(run->limits.max_files, err);
     if (!run->tree)
         return -1;
-    run->writer = file_writer_make(run->out_fd, err);
+    run->writer = file_writer_make(run->out_fd, !run->limits.bundle, err);
     if (!run->writer)
         return -1;
     if (run->limits.bundle && !(run->bundle = bundle_make(run->out_fd, err)))

@@ -18,7 +18,8 @@ static const struct powers_call calls[] = {
     POWERS_CALL(ftruncate, "a hole at the end of a file"),
     POWERS_CALL(close, "a finished file"),
     POWERS_CALL(unlinkat, "a file that the agent could not finish"),
-    POWERS_CALL(syncfs, "what was written is on the disk before it is reported"),
+    POWERS_CALL(fsync, "what was written is on the disk before it is reported"),
+    POWERS_CALL(syncfs, "the same, for more than a few files"),
     POWERS_CALL(sendmsg, "records to the supervisor"),
     POWERS_CALL(getrandom, "the key of the table of names"),
     POWERS_CALL(brk, "memory"),
@@ -48,6 +49,7 @@ static const struct powers_path paths[] = {
     {EXTRACTOR_FD_OUT,
         LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE |
             LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_READ_FILE |
+            LANDLOCK_ACCESS_FS_READ_DIR /* to sync one, its fd must be readable */ |
             (1ULL << 14) /* TRUNCATE, ABI 3 */,
         "files and directories are created there, read back for a bundle, removed when incomplete"},
 };

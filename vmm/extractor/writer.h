@@ -20,8 +20,11 @@ enum { FILE_DIGEST_BYTES = 32 }; /* SHA-256 */
 
 struct file_writer;
 
-/* DIR_FD stays the caller's. Freed by file_writer_free(), which takes NULL. */
-struct file_writer *file_writer_make(int dir_fd, struct err *err);
+/*
+ * DIR_FD stays the caller's. LASTS: what is made is kept, and file_writer_sync() will be called;
+ * else nothing is synced. Freed by file_writer_free(), which takes NULL.
+ */
+struct file_writer *file_writer_make(int dir_fd, bool lasts, struct err *err);
 void file_writer_free(struct file_writer *writer);
 
 int file_writer_mkdir(struct file_writer *writer, const char *path, struct err *err);
@@ -38,7 +41,10 @@ int file_writer_end(
 /* Instead of file_writer_end(): the open file, which has this PATH, is removed again. */
 int file_writer_drop(struct file_writer *writer, const char *path, struct err *err);
 
-/* Everything is on stable storage, or an error. */
+/*
+ * All that was made is on stable storage, or an error. The names in the output directory itself are
+ * whoever's that publishes it.
+ */
 int file_writer_sync(struct file_writer *writer, struct err *err);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* LINK: -Wl,--wrap=fsync,--wrap=syncfs */
 /* bundle_test.c: bundles that tar(1) reads, and that are the same each time. */
 #include <errno.h>
 #include <openssl/sha.h>
@@ -12,6 +13,25 @@ static struct out_dir out;
 static struct err err = ERR_INIT;
 static uint8_t digest[IPC_DIGEST_BYTES];
 static uint64_t bundle_bytes;
+
+static int fsyncs;
+
+int __wrap_fsync(int fd);
+int __wrap_syncfs(int fd);
+
+int __wrap_fsync(int fd)
+{
+    (void)fd;
+    fsyncs++;
+    return 0;
+}
+
+/* It would wait for what others have written. */
+int __wrap_syncfs(int fd)
+{
+    fail_msg("syncfs(%d)", fd);
+    return -1;
+}
 
 static int set_up(void **state)
 {
@@ -39,7 +59,9 @@ static void add(
 
 static void finish(struct bundle *bundle)
 {
+    fsyncs = 0;
     assert_int_equal(bundle_end(bundle, &bundle_bytes, digest, &err), 0);
+    assert_int_equal(fsyncs, 1);
     bundle_free(bundle);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* LINK: -Wl,--wrap=fsync,--wrap=syncfs */
 /* writer_test.c: files and holes as asked for; nothing outside, nothing over what is there. */
 #include <errno.h>
 #include <signal.h>
@@ -14,12 +15,36 @@ static struct file_writer *writer;
 static struct err err;
 static uint8_t digest[FILE_DIGEST_BYTES];
 
+static int fsyncs, syncfss;
+static bool disk_fails;
+
+int __wrap_fsync(int fd);
+int __wrap_syncfs(int fd);
+
+int __wrap_fsync(int fd)
+{
+    assert_true(fcntl(fd, F_GETFD) >= 0);
+    fsyncs++;
+    errno = EIO;
+    return disk_fails ? -1 : 0;
+}
+
+int __wrap_syncfs(int fd)
+{
+    assert_int_equal(fd, out.fd);
+    syncfss++;
+    errno = EIO;
+    return disk_fails ? -1 : 0;
+}
+
 static int set_up(void **state)
 {
     (void)state;
     err = (struct err)ERR_INIT;
+    fsyncs = syncfss = 0;
+    disk_fails = false;
     out_dir_make(&out);
-    writer = file_writer_make(out.fd, &err);
+    writer = file_writer_make(out.fd, true, &err);
     return writer ? 0 : -1;
 }
 
@@ -56,6 +81,71 @@ static void files_and_modes(void **state)
     out_dir_expect_dir(&out, "d/e");
     out_dir_expect_file(&out, "d/e/f", 0755, "hello", 5);
     out_dir_expect_file(&out, "empty", 0644, "", 0);
+}
+
+/* COUNT entries, each fourth a directory. */
+static void make_entries(int count)
+{
+    for (int i = 0; i < count; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "%d", i);
+        if (i % 4 == 3) {
+            assert_int_equal(file_writer_mkdir(writer, name, &err), 0);
+            continue;
+        }
+        assert_int_equal(file_writer_begin(writer, name, false, &err), 0);
+        assert_int_equal(file_writer_end(writer, 0, digest, &err), 0);
+    }
+}
+
+/* The number that the next fd gets: higher when something stays open. */
+static int next_fd(void)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    close(fd);
+    return fd;
+}
+
+static void what_was_made_is_synced_and_no_more(void **state)
+{
+    static const struct {
+        int entries, fsyncs, syncfss;
+    } cases[] = {{1, 1, 0}, {4, 4, 0}, {16, 16, 0}, {17, 0, 1}, {20, 0, 1}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int next = next_fd();
+
+        make_entries(cases[i].entries);
+        assert_int_equal(file_writer_sync(writer, &err), 0);
+        assert_int_equal(fsyncs, cases[i].fsyncs);
+        assert_int_equal(syncfss, cases[i].syncfss);
+        assert_int_equal(next_fd(), next);
+        tear_down(state);
+        set_up(state);
+        make_entries(cases[i].entries);
+        disk_fails = true;
+        assert_int_equal(file_writer_sync(writer, &err), -1);
+        assert_int_equal(err.errnum, EIO);
+        tear_down(state);
+        set_up(state);
+        assert_int_equal(next_fd(), next);
+    }
+}
+
+/* As in a bundle, where each file is removed again: an open fd would keep its room. */
+static void what_does_not_last_is_not_synced(void **state)
+{
+    int next = next_fd();
+
+    (void)state;
+    file_writer_free(writer);
+    writer = file_writer_make(out.fd, false, &err);
+    make_entries(20);
+    assert_int_equal(next_fd(), next);
+    assert_int_equal(file_writer_sync(writer, &err), 0);
+    assert_int_equal(fsyncs + syncfss, 0);
 }
 
 static void holes_are_holes(void **state)
@@ -142,6 +232,8 @@ static void a_full_disk_has_an_errno(void **state)
 #define WRITER_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 static const struct CMUnitTest tests[] = {
     WRITER_TEST(files_and_modes),
+    WRITER_TEST(what_was_made_is_synced_and_no_more),
+    WRITER_TEST(what_does_not_last_is_not_synced),
     WRITER_TEST(holes_are_holes),
     WRITER_TEST(nothing_is_overwritten),
     WRITER_TEST(nothing_is_written_outside),
