@@ -236,12 +236,29 @@ static int salvage_spawn(struct supervision *run, struct err *err)
     return run_spawn(run, &run->salvager, "vmrun-monitor", fds, sizeof(fds) / sizeof(fds[0]), err);
 }
 
+/*
+ * What the host failed to write back would be a hole in the file system, and the guest's fault. It
+ * takes as long as what the task wrote and the host still has in its page cache.
+ */
+static int scratch_settle(struct supervision *run, struct err *err)
+{
+    if (fdatasync(run->disks->scratch) == 0)
+        return 0;
+    err_sys(err, "the host cannot write the scratch disk");
+    if (run->outcome->cause == CAUSE_NONE) {
+        memcpy(run->outcome->host_text, err->text, sizeof(err->text));
+        run->outcome->cause = CAUSE_HOST;
+    }
+    return -1;
+}
+
 int run_salvage_start(struct supervision *run, struct err *err)
 {
     struct ipc_machine setup = salvage_setup(run);
 
     run_say(run, "the guest was lost; a second one looks for what it left");
-    if (disks_make_salvage(&run->salvage_disks, run->disks, run->plan, err) < 0 ||
+    if (scratch_settle(run, err) < 0 ||
+        disks_make_salvage(&run->salvage_disks, run->disks, run->plan, err) < 0 ||
         salvage_spawn(run, err) < 0 || salvage_confine(run, &setup, err) < 0 ||
         run_setup_sent(ipc_send_machine(run->salvager.ipc, &setup, err), err) < 0)
         return -1;

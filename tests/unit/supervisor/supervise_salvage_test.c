@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LINK: tests/unit/supervisor/supervised.c tests/unit/supervisor/fake_children.c
- *       -Wl,--wrap=clock_mono_ns,--wrap=ipc_send_machine */
+ *       -Wl,--wrap=clock_mono_ns,--wrap=ipc_send_machine,--wrap=fdatasync */
 /* supervise_salvage_test.c: when a second machine is started, and what comes of what it says. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -37,6 +38,26 @@ int __wrap_ipc_send_machine(int fd, const struct ipc_machine *machine, struct er
         assert_int_equal(waitid(P_PID, (id_t)run.salvager.pid, &end, WEXITED | WNOWAIT), 0);
     }
     return __real_ipc_send_machine(fd, machine, err);
+}
+
+static int (*lost_disk)(void); /* what the host cannot write back; NULL: it can */
+
+int __wrap_fdatasync(int fd);
+
+int __wrap_fdatasync(int fd)
+{
+    errno = EIO;
+    return lost_disk && fd == lost_disk() ? -1 : 0;
+}
+
+static int scratch_disk(void)
+{
+    return disks.scratch;
+}
+
+static int second_export_disk(void)
+{
+    return run.salvage_disks.export_disk;
 }
 
 static void lose(void **state, const char *script)
@@ -174,6 +195,23 @@ static void what_is_not_salvaged(void **state)
     assert_int_equal(salvage_disks_made, 0);
 }
 
+static void what_the_host_lost_of_a_disk_is_its_own_failure(void **state)
+{
+    lost_disk = scratch_disk;
+    lose(state, "lost");
+    lost_disk = NULL;
+    assert_verdict("infra", 125);
+    assert_non_null(strstr(outcome.host_text, "cannot write the scratch disk: "));
+    assert_true(outcome.salvage.tried && !outcome.salvage.exported && !outcome.extracted_due);
+    assert_int_equal(salvage_disks_made, 0);
+    lost_disk = second_export_disk;
+    lose(state, "lost");
+    lost_disk = NULL;
+    assert_verdict("infra", 125);
+    assert_non_null(strstr(outcome.host_text, "cannot write the export disk: "));
+    assert_true(outcome.salvage.exported && !outcome.has_extracted);
+}
+
 static const struct CMUnitTest tests[] = {
     TEST(what_a_lost_guest_left_is_exported),
     TEST(a_guest_that_the_host_ended_was_lost_too),
@@ -183,6 +221,7 @@ static const struct CMUnitTest tests[] = {
     TEST(the_export_disks_of_both_are_counted),
     TEST(a_second_monitor_that_dies_early_is_told_by_its_end),
     TEST(what_is_not_salvaged),
+    TEST(what_the_host_lost_of_a_disk_is_its_own_failure),
 };
 
 SUPERVISED_MAIN(tests)
