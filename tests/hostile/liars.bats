@@ -35,6 +35,8 @@ payload-past-buffers|guest_failed|125|longer than its buffers
 control-reset|guest_failed|125|closed its control stream
 control-shutdown|guest_failed|125|closed its control stream
 device-reset|guest_failed|125|driver reset the device
+queue-broken-later|guest_failed|125|broke a device.*vsock: TX queue: .*9999
+disk-broken-later|guest_failed|125|broke a device.*disk 1: .*9999
 END
 }
 

@@ -141,12 +141,18 @@ static void machine_ipc(void *context, uint32_t events)
         machine_halt(machine);
 }
 
+/*
+ * A guest that boots may reset a device and begin anew. Later its streams and file systems are on
+ * it, which no reset brings back: it would only wait for a limit, and the task would get the blame.
+ */
 static void machine_device_broken(void *context, struct mmio_device *device, const struct err *err)
 {
     struct machine *machine = context;
 
     (void)device;
     text_copy(machine->breakage, sizeof(machine->breakage), err->text);
+    if (machine->session.phase > SESSION_BOOTING)
+        machine_end_with(machine, IPC_END_DEVICE, err->text);
 }
 
 static void machine_disk_failed(void *context, const struct err *err)

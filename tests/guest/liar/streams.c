@@ -126,11 +126,28 @@ static void device_reset(void)
     vsock_up(32);
 }
 
-/* A broken queue under live streams: the device is gone, the run ends by its limit. */
+/* A broken queue under live streams. Before HELLO the guest might still begin anew. */
 static void queue_broken(void)
 {
     virtq_offer(&vsock.tx, 9999);
     virtq_kick(&vsock.tx);
+    for (;;)
+        breathe();
+}
+
+/* The same with a disk. */
+static void disk_broken(void)
+{
+    static struct virtq_rings rings;
+    const struct device disk = device_find(ID_BLOCK, 1);
+    struct virtq queue;
+
+    device_negotiate(&disk, F_VERSION_1);
+    queue = virtq_make(&disk, 0, VSOCK_QUEUE_SIZE, &rings);
+    virtq_register(&queue);
+    status_add(&disk, STATUS_DRIVER_OK);
+    virtq_offer(&queue, 9999);
+    virtq_kick(&queue);
     for (;;)
         breathe();
 }
@@ -268,6 +285,8 @@ const struct lie liar_streams[] = {
     {"control-shutdown", LIAR_DIALLED, control_shutdown},
     {"device-reset", LIAR_DIALLED, device_reset},
     {"queue-broken", LIAR_DIALLED, queue_broken},
+    {"queue-broken-later", LIAR_WORKS, queue_broken},
+    {"disk-broken-later", LIAR_EXITED, disk_broken},
     {"no-buffer", LIAR_DIALLED, no_buffer},
     {"same-request", LIAR_DIALLED, same_request},
     {"second-streams", LIAR_DIALLED, second_streams},
