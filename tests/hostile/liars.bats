@@ -52,6 +52,13 @@ small-buffer|guest_failed|125|triple fault
 END
 }
 
+@test "streams: what a guest wrote before it died arrives" {
+    lies <<'END'
+last-words|guest_failed|125|triple fault
+END
+    [[ $(result .streams.stdout.total_bytes) == $((7 * 65536 + 1000)) ]] || fail "some of it is missing"
+}
+
 @test "messages: headers" {
     lies <<'END'
 type-0|guest_failed|125|message type 0 is not part of the protocol

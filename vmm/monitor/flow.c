@@ -59,12 +59,16 @@ void flow_output(struct session_output *output)
         }
         if (written < 0) {
             flow_failed(session, "cannot pass task output on to the scribe");
+            output_wait(output, false);
+            output->stream = NULL;
             return;
         }
         vsock_consume(output->stream, (size_t)written);
     }
     output_wait(output, false);
-    if (output->finished)
+    if (session->phase == SESSION_DRAINING)
+        loop_stop(session->loop);
+    else if (output->finished)
         flow_finish(session);
 }
 

@@ -23,7 +23,13 @@
 #include "monitor/vcpu.h"
 #include "monitor/virtio/blk.h"
 
-enum { MACHINE_CPUS_MAX = 16, INTERRUPT_PAUSE_NS = 60 * 1000 };
+enum {
+    MACHINE_CPUS_MAX = 16,
+    INTERRUPT_PAUSE_NS = 60 * 1000,
+    DRAIN_MS = 300, /* less than the supervisor gives a monitor that is told to halt */
+    /* A TX queue that is full is empty after fewer turns of the device. */
+    DRAIN_TURNS = 16,
+};
 
 struct machine {
     const struct ipc_machine *setup;
@@ -396,6 +402,46 @@ static void machine_stop(struct machine *machine)
     machine_remove_interrupts(machine);
 }
 
+static void machine_drain_late(void *context)
+{
+    struct machine *machine = context;
+
+    loop_stop(&machine->loop);
+}
+
+/* It was the machine that ended, not the host that failed; then there may be output left. */
+static bool machine_may_have_output(const struct machine *machine)
+{
+    const uint32_t cause = machine->ended.cause;
+
+    return machine->session.vsock && cause != IPC_END_DONE && cause != IPC_END_HOST &&
+           cause != IPC_END_DISK && cause != IPC_END_KERNEL;
+}
+
+/*
+ * What a task wrote just before its guest died says best why: it is taken from the queue, where the
+ * guest may have left it without ringing, and passed on as long as the scribe takes it in time.
+ */
+static void machine_drain(struct machine *machine)
+{
+    struct loop_timer late = {.expired = machine_drain_late, .context = machine};
+    uint64_t until = clock_mono_ns() + DRAIN_MS * NS_PER_MS;
+    struct err err = ERR_INIT;
+
+    if (!machine_may_have_output(machine))
+        return;
+    loop_remove(&machine->loop, &machine->vcpu_source); /* its event is there for ever */
+    session_drain(&machine->session);
+    for (int i = 0; i < DRAIN_TURNS; i++) /* each queue's doorbell means all of them */
+        mmio_kick(vsock_device(machine->session.vsock), 0);
+    loop_timer_set(&machine->loop, &late, until);
+    while (!session_is_drained(&machine->session) && clock_mono_ns() < until) {
+        if (loop_run(&machine->loop, &err) < 0)
+            break;
+    }
+    loop_timer_clear(&machine->loop, &late);
+}
+
 static int machine_prepare(struct machine *machine, struct err *err)
 {
     machine->vm_fd = -1;
@@ -425,6 +471,7 @@ void machine_run(const struct ipc_machine *setup, struct jail *jail, struct ipc_
         loop_run(&machine.loop, &err) < 0)
         machine_end_with(&machine, IPC_END_HOST, err.text);
     machine_stop(&machine);
+    machine_drain(&machine);
     *ended = machine.ended;
     /* Nothing is freed: the process is about to exit, which is faster and complete. */
 }

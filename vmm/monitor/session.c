@@ -15,7 +15,7 @@ void session_end(struct session *session, uint32_t cause, const char *text)
 {
     struct ipc_ended ended = {.cause = cause};
 
-    if (session->phase == SESSION_OVER)
+    if (session->phase >= SESSION_OVER)
         return;
     session->phase = SESSION_OVER;
     text_copy(ended.text, sizeof(ended.text), text);
@@ -224,12 +224,12 @@ static void session_received(void *context, struct vsock_stream *stream)
     struct session_output *output = session_output_of(session, stream);
     const uint8_t *bytes;
 
-    if (session->phase == SESSION_OVER)
-        return;
-    if (stream == session->control)
-        session_read_messages(session);
-    else if (output)
+    if (output)
         flow_output(output);
+    else if (session->phase >= SESSION_OVER)
+        return;
+    else if (stream == session->control)
+        session_read_messages(session);
     else
         vsock_consume(stream, vsock_peek(stream, &bytes)); /* nothing is due on stdin */
 }
@@ -238,7 +238,7 @@ static void session_writable(void *context, struct vsock_stream *stream)
 {
     struct session *session = context;
 
-    if (session->phase == SESSION_OVER)
+    if (session->phase >= SESSION_OVER)
         return;
     if (stream == session->control)
         session_send(session);
@@ -251,7 +251,7 @@ static void session_closed(void *context, struct vsock_stream *stream, uint32_t 
     struct session *session = context;
     struct session_output *output = session_output_of(session, stream);
 
-    if (session->phase == SESSION_OVER)
+    if (session->phase >= SESSION_OVER)
         return;
     if (flags & VSOCK_CLOSED_RULE) {
         session_broken(session, vsock_stream_fault(stream));
@@ -272,6 +272,29 @@ static const struct vsock_ops session_vsock_ops = {
     .writable = session_writable,
     .closed = session_closed,
 };
+
+/* ---- the machine is gone ---- */
+
+void session_drain(struct session *session)
+{
+    session->phase = SESSION_DRAINING;
+    loop_remove(session->loop, &session->stdin_source);
+    for (size_t i = 0; i < 2; i++)
+        flow_output(&session->outputs[i]);
+}
+
+bool session_is_drained(const struct session *session)
+{
+    const uint8_t *bytes;
+
+    for (size_t i = 0; i < 2; i++) {
+        const struct session_output *output = &session->outputs[i];
+
+        if (output->stream && vsock_peek(output->stream, &bytes) > 0)
+            return false;
+    }
+    return true;
+}
 
 /* The whole WIRE_JOB message, ready to be sent. */
 static int session_read_job(struct session *session, int job_fd, struct err *err)

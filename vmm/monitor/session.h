@@ -24,6 +24,7 @@ enum session_phase {
     SESSION_EXITED,   /* EXITED has come */
     SESSION_EXPORTED, /* EXPORTED has come: only output that the scribe has not taken yet is left */
     SESSION_OVER,
+    SESSION_DRAINING, /* the machine is gone: output that had come is passed on, nothing else */
 };
 
 /* One of stdout and stderr on its way from the guest to the scribe. */
@@ -82,5 +83,13 @@ void session_fini(struct session *session);
 
 /* Ask the agent to end the task; before the job is sent, right after it. */
 void session_cancel(struct session *session);
+
+/*
+ * The machine stands still for ever: pass on the output that it had sent, and that alone. The loop
+ * is stopped whenever a stream has nothing left.
+ */
+void session_drain(struct session *session);
+/* All of it is with the scribe, or cannot get there. */
+bool session_is_drained(const struct session *session);
 
 #endif

@@ -268,6 +268,20 @@ static void small_buffer(void)
     guest_end();
 }
 
+/* Output, the last of it without a doorbell, and the end of the machine. */
+static void last_words(void)
+{
+    struct vsock_header header = agent_header(WIRE_PORT_STDOUT, OP_RW);
+
+    header.bytes = 64 * KIB;
+    for (unsigned i = 0; i < 7; i++)
+        vsock_put(&header, data, header.bytes);
+    virtq_kick(&vsock.tx);
+    header.bytes = 1000;
+    vsock_put(&header, data, header.bytes);
+    guest_end();
+}
+
 const struct lie liar_streams[] = {
     {"rw-before-response", LIAR_STARTS, rw_before_response},
     {"rw-after-shutdown", LIAR_DIALLED, rw_after_shutdown},
@@ -295,5 +309,6 @@ const struct lie liar_streams[] = {
     {"credit-storm", LIAR_DIALLED, credit_storm},
     {"input-backwards", LIAR_DIALLED, input_backwards},
     {"small-buffer", LIAR_DIALLED, small_buffer},
+    {"last-words", LIAR_RUNS, last_words},
 };
 const size_t liar_streams_count = ARRAY_COUNT(liar_streams);
