@@ -114,7 +114,7 @@ bool child_refused(const struct child *child, char *text, size_t size)
     struct err err = ERR_INIT;
     AUTO_FREE char *name = NULL;
 
-    if (child->jail < 0 || jail_hear(child->jail, &message, &err) != 1 ||
+    if (child->jail < 0 || !child->order.debug || jail_hear(child->jail, &message, &err) != 1 ||
         message.word != JAIL_REFUSED)
         return false;
     name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, (int)message.number);
