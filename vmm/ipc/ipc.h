@@ -146,7 +146,7 @@ struct ipc_running {
 enum ipc_end {
     IPC_END_DONE = 1,       /* EXPORTED arrived and all output is with the scribe */
     IPC_END_HALTED = 2,     /* IPC_HALT was obeyed */
-    IPC_END_FATAL = 3,      /* the agent said FATAL: text */
+    IPC_END_FATAL = 3,      /* the agent said FATAL: text, detail[0] its errno or 0 */
     IPC_END_SHUTDOWN = 4,   /* KVM_EXIT_SHUTDOWN: triple fault or reboot */
     IPC_END_FAIL_ENTRY = 5, /* KVM_EXIT_FAIL_ENTRY: detail[0] hardware reason */
     IPC_END_INTERNAL = 6,   /* KVM_EXIT_INTERNAL_ERROR: detail[0] suberror, more in detail[1..] */

@@ -11,15 +11,20 @@
 #include "base/text.h"
 #include "monitor/flow.h"
 
+static void session_over(struct session *session, const struct ipc_ended *ended)
+{
+    if (session->phase >= SESSION_OVER)
+        return;
+    session->phase = SESSION_OVER;
+    session->ended(session->context, ended);
+}
+
 void session_end(struct session *session, uint32_t cause, const char *text)
 {
     struct ipc_ended ended = {.cause = cause};
 
-    if (session->phase >= SESSION_OVER)
-        return;
-    session->phase = SESSION_OVER;
     text_copy(ended.text, sizeof(ended.text), text);
-    session->ended(session->context, &ended);
+    session_over(session, &ended);
 }
 
 static void session_broken(struct session *session, const char *rule)
@@ -103,6 +108,8 @@ static void session_progress(
     }
     if (result < 0) {
         session_broken(session, err.text);
+    } else if (session->job_sent < session->job_bytes) {
+        session_broken(session, "a message came before the job was sent");
     } else if (session->phase != due || (kind == IPC_STARTED && session->started)) {
         session_broken(session, "a message came out of order");
     } else if (ipc_send_wire(session->ipc_fd, kind, payload, header->length, &err) < 0) {
@@ -115,13 +122,17 @@ static void session_progress(
 
 static void session_fatal(struct session *session, const uint8_t *payload, size_t size)
 {
+    struct ipc_ended ended = {.cause = IPC_END_FATAL};
     struct wire_fatal fatal;
     struct err err = ERR_INIT;
 
-    if (wire_get_fatal(payload, size, &fatal, &err) < 0)
+    if (wire_get_fatal(payload, size, &fatal, &err) < 0) {
         session_broken(session, err.text);
-    else
-        session_end(session, IPC_END_FATAL, fatal.text);
+        return;
+    }
+    ended.detail[0] = fatal.error;
+    text_copy(ended.text, sizeof(ended.text), fatal.text);
+    session_over(session, &ended);
 }
 
 static void session_message(

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "supervisor/text_list.h"
 
-enum { SAID_BYTES = 512, CONSOLE_LINES_MAX = 12 };
+enum { SAID_BYTES = 512, CONSOLE_LINES_MAX = 12, ERRNO_MAX = 4095 };
 
 /* What KVM reports when it cannot go on: include/uapi/linux/kvm.h, KVM_INTERNAL_ERROR_*. */
 static const char *suberror_text(uint64_t suberror)
@@ -49,6 +49,9 @@ static void detail_of_ended(const struct outcome *outcome, char *text, size_t si
             suberror_text(ended->detail[0]));
     else if (ended->cause == IPC_END_UNKNOWN_EXIT)
         snprintf(text, size, "exit reason %" PRIu64, ended->detail[0]);
+    else if (ended->cause == IPC_END_FATAL && ended->detail[0] > 0 &&
+             ended->detail[0] <= ERRNO_MAX && !strstr(said, strerror((int)ended->detail[0])))
+        snprintf(text, size, "%s: %s", said, strerror((int)ended->detail[0]));
     else
         snprintf(text, size, "%s", said);
 }

@@ -188,6 +188,7 @@ static void fatal_is_passed_on(void **state)
     dial_all();
     guest_sends(WIRE_PORT_CONTROL, bytes, wire_put_fatal(bytes, sizeof(bytes), &fatal));
     assert_string_equal(t.end.text, "no /task in the image");
+    assert_int_equal(t.end.detail[0], 5);
     ended_with(IPC_END_FATAL);
 }
 
@@ -225,6 +226,24 @@ static void a_full_pipe_holds_back_the_guest_and_the_end(void **state)
         got += (size_t)count;
     assert_int_equal(got, sent);
     ended_with(IPC_END_DONE);
+}
+
+/* An agent that has not got all of the job yet can only make up what became of it. */
+static void nothing_is_said_of_a_job_that_is_not_sent(void **state)
+{
+    (void)state;
+    for (size_t left = 0; left < 2; left++) {
+        start(false);
+        dial_all();
+        streams[WIRE_PORT_CONTROL].out_room = WIRE_HEADER_BYTES + 7 - left;
+        say_hello();
+        due(IPC_HELLO);
+        say_exited();
+        assert_int_equal(t.ended, left > 0);
+        if (left > 0)
+            assert_string_equal(t.end.text, "a message came before the job was sent");
+        finish();
+    }
 }
 
 static void a_cancel_follows_the_job(void **state)
@@ -287,6 +306,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_closed_control_stream_ends_the_run),
     cmocka_unit_test(fatal_is_passed_on),
     cmocka_unit_test(a_full_pipe_holds_back_the_guest_and_the_end),
+    cmocka_unit_test(nothing_is_said_of_a_job_that_is_not_sent),
     cmocka_unit_test(a_cancel_follows_the_job),
     cmocka_unit_test(stdin_is_read_no_faster_than_it_is_taken),
 };

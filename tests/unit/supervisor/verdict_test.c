@@ -162,6 +162,19 @@ static void ends_of_the_machine(void **state)
     outcome.ended.detail[0] = 1;
     assert_verdict("guest_failed", NULL, 125);
     assert_reason("suberror 1, an instruction could not be emulated");
+    good_run(WIRE_HOW_EXITED, 0, 0);
+    outcome.ended.cause = IPC_END_FATAL;
+    outcome.ended.detail[0] = EIO;
+    strcpy(outcome.ended.text, "cannot mount /task");
+    assert_verdict("guest_failed", NULL, 125);
+    assert_reason("cannot mount /task: Input/output error)");
+    strcpy(outcome.ended.text, "cannot mount: Input/output error"); /* it says so itself */
+    assert_verdict("guest_failed", NULL, 125);
+    assert_reason("(cannot mount: Input/output error)");
+    outcome.ended.detail[0] = 1ULL << 32 | EIO; /* a claim */
+    strcpy(outcome.ended.text, "said");
+    assert_verdict("guest_failed", NULL, 125);
+    assert_reason("(said)");
 }
 
 static void promises_that_were_not_kept_are_infra(void **state)
