@@ -273,11 +273,11 @@ static int machine_load(struct machine *machine, struct err *err)
         .device_count = machine->setup->disk_count + 1,
     };
 
-    if (arch_boot_load(&boot, &machine->entry, err) < 0) {
+    if (arch_boot_load(&boot, &machine->entry, err) == 0)
+        return 0;
+    if (err->errnum == 0) /* no call failed: it is the files */
         machine_end_with(machine, IPC_END_KERNEL, err->text);
-        return -1;
-    }
-    return 0;
+    return -1;
 }
 
 static int machine_add_vcpus(struct machine *machine, struct err *err)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* LINK: -Wl,--wrap=pread */
 #include "tests/unit/unit.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/num.h"
@@ -13,6 +16,22 @@
 enum { FILE_BYTES = 8192, CODE_OFFSET = 4096, CODE_BYTES = 64 };
 
 static struct guest_mem mem = GUEST_MEM_INIT;
+
+static int reads_until_error = -1; /* -1: none comes */
+
+ssize_t __real_pread(int fd, void *buffer, size_t size, off_t offset);
+ssize_t __wrap_pread(int fd, void *buffer, size_t size, off_t offset);
+
+ssize_t __wrap_pread(int fd, void *buffer, size_t size, off_t offset)
+{
+    if (reads_until_error == 0) {
+        errno = EIO;
+        return -1;
+    }
+    if (reads_until_error > 0)
+        reads_until_error--;
+    return __real_pread(fd, buffer, size, offset);
+}
 
 /* A small ELF kernel: one segment at 1 MiB, entry at its start. */
 struct file {
@@ -222,6 +241,27 @@ static int map_ram(void **state)
     return guest_mem_map(&mem, 16 * MIB, HUGEPAGES_NO, &err);
 }
 
+/* With an errno, which tells the host's failure from a kernel that is no good. */
+static void an_error_of_the_host_is_not_the_kernels(void **state)
+{
+    (void)state;
+    for (int reads = 0; reads < 3; reads++) {
+        struct file file = elf_file();
+        struct kernel_image image;
+        struct err err = ERR_INIT;
+
+        reads_until_error = reads;
+        assert_int_equal(load(&file, &image, &err), -1);
+        reads_until_error = -1;
+        assert_int_equal(err.errnum, EIO);
+        assert_non_null(strstr(err.text, "cannot read the kernel file: "));
+        file.size = 100;
+        err = (struct err)ERR_INIT;
+        assert_int_equal(load(&file, &image, &err), -1);
+        assert_int_equal(err.errnum, 0);
+    }
+}
+
 static int unmap_ram(void **state)
 {
     (void)state;
@@ -239,6 +279,7 @@ static const struct CMUnitTest tests[] = {
     with_ram(other_files_are_refused),
     with_ram(the_entry_lies_inside),
     with_ram(bzimages_are_checked),
+    with_ram(an_error_of_the_host_is_not_the_kernels),
 };
 
 UNIT_MAIN(tests)

@@ -150,6 +150,7 @@ static int initrd_load(const struct arch_boot *boot, const struct kernel_image *
     uint64_t start = align_up(image->end, 4096);
     uint64_t length;
     uint8_t *host;
+    ssize_t count;
 
     if (fd_size(boot->initrd_fd, &length, err) < 0)
         return -1;
@@ -158,7 +159,10 @@ static int initrd_load(const struct arch_boot *boot, const struct kernel_image *
     host = start < 4 * GIB ? guest_mem_range(boot->mem, gpa(start), length) : NULL;
     if (!host)
         return err_set(err, "the initramfs does not fit behind the kernel: raise [machine] memory");
-    if (fd_pread_all(boot->initrd_fd, host, length, 0) != (ssize_t)length)
+    count = fd_pread_all(boot->initrd_fd, host, length, 0);
+    if (count < 0)
+        return err_sys(err, "cannot read the initramfs file");
+    if (count != (ssize_t)length)
         return err_set(err, "the initramfs file cannot be read to its end");
     le32_store(zero_page + ZP_RAMDISK_IMAGE, (uint32_t)start);
     le32_store(zero_page + ZP_RAMDISK_SIZE, (uint32_t)length);

@@ -51,6 +51,7 @@ static int elf_load(int fd, const Elf64_Ehdr *header, const struct guest_mem *me
 {
     Elf64_Phdr segments[PROGRAM_HEADERS_MAX];
     size_t bytes = (size_t)header->e_phnum * sizeof(segments[0]);
+    ssize_t count;
 
     if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_X86_64 ||
         header->e_type != ET_EXEC)
@@ -58,7 +59,10 @@ static int elf_load(int fd, const Elf64_Ehdr *header, const struct guest_mem *me
     if (header->e_phentsize != sizeof(segments[0]) || header->e_phnum == 0 ||
         header->e_phnum > PROGRAM_HEADERS_MAX || header->e_phoff > INT64_MAX - bytes)
         return err_set(err, "the ELF file has an impossible program header table");
-    if (fd_pread_all(fd, segments, bytes, header->e_phoff) != (ssize_t)bytes)
+    count = fd_pread_all(fd, segments, bytes, header->e_phoff);
+    if (count < 0)
+        return err_sys(err, "cannot read the kernel file");
+    if (count != (ssize_t)bytes)
         return err_set(err, "the kernel file is truncated: its program headers are cut");
     image->entry = header->e_entry;
     image->end = 0;
@@ -102,6 +106,7 @@ static int bzimage_load(int fd, const uint8_t *first, const struct guest_mem *me
     uint64_t start, file_bytes;
     uint32_t header_end;
     uint8_t *host;
+    ssize_t count;
 
     if (bzimage_check(first, &bz, err) < 0 || fd_size(fd, &file_bytes, err) < 0)
         return -1;
@@ -112,7 +117,10 @@ static int bzimage_load(int fd, const uint8_t *first, const struct guest_mem *me
     if (!host)
         return err_set(err, "the kernel needs RAM up to %llu MiB: raise [machine] memory",
             (unsigned long long)((bz.preferred + bz.init_size) / MIB + 1));
-    if (fd_pread_all(fd, host, file_bytes - start, start) != (ssize_t)(file_bytes - start))
+    count = fd_pread_all(fd, host, file_bytes - start, start);
+    if (count < 0)
+        return err_sys(err, "cannot read the kernel file");
+    if (count != (ssize_t)(file_bytes - start))
         return err_set(err, "the kernel file cannot be read to its end");
     /* The header ends where the jump at its start (0x200, a short jmp) goes to. */
     header_end = 0x202U + first[0x201];
