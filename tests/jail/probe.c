@@ -90,16 +90,24 @@ static const struct powers_call *list_of(const struct powers_thread *thread, int
     return list == 0 ? thread->calls : thread->arch_calls;
 }
 
+/* What the lower half of the argument is to be, for all checks but POWERS_LACKS. */
+static uint32_t value_of(const struct powers_arg *arg)
+{
+    return arg->check == POWERS_SELF ? (uint32_t)getpid() : arg->value;
+}
+
 /* Arguments that do nothing, but fulfil the conditions of ROW. */
 static void row_arguments(const struct powers_call *row, uint64_t args[6])
 {
     for (int i = 0; i < 6; i++)
         args[i] = UINT64_MAX;
     for (int i = 0; row && i < POWERS_ARGS_MAX; i++) {
-        if (row->args[i].check == POWERS_IS)
-            args[row->args[i].index] = row->args[i].value;
-        else if (row->args[i].check == POWERS_LACKS)
-            args[row->args[i].index] = ~(uint64_t)row->args[i].value;
+        const struct powers_arg *arg = &row->args[i];
+
+        if (arg->check == POWERS_LACKS)
+            args[arg->index] = ~(uint64_t)arg->value;
+        else if (arg->check != POWERS_ANY)
+            args[arg->index] = value_of(arg);
     }
 }
 
@@ -159,6 +167,7 @@ static void probe_conditions(struct jail *jail, const struct powers_thread *thre
         for (const struct powers_call *row = list_of(thread, list); row && row->name; row++) {
             for (int i = 0; i < POWERS_ARGS_MAX && row->args[i].check != POWERS_ANY; i++) {
                 const struct powers_arg *arg = &row->args[i];
+                bool lacks = arg->check == POWERS_LACKS;
                 uint64_t args[6];
 
                 tried++;
@@ -166,9 +175,9 @@ static void probe_conditions(struct jail *jail, const struct powers_thread *thre
                 wrong += try_call(jail, row->number, args) != CALL_PASSED;
                 args[arg->index] |= UINT64_C(0x12300000000);
                 wrong += try_call(jail, row->number, args) != CALL_PASSED;
-                args[arg->index] = arg->check == POWERS_IS ? arg->value + 0x100u : arg->value;
+                args[arg->index] = lacks ? arg->value : value_of(arg) + 0x100u;
                 wrong += try_call(jail, row->number, args) != CALL_REFUSED;
-                args[arg->index] = arg->check == POWERS_IS ? arg->value ^ 0x80000000u : UINT64_MAX;
+                args[arg->index] = lacks ? UINT64_MAX : value_of(arg) ^ 0x80000000u;
                 wrong += try_call(jail, row->number, args) != CALL_REFUSED;
             }
         }

@@ -63,6 +63,8 @@ static void filter_check_arg(struct filter *filter, const struct powers_arg *arg
     filter_load_word(filter, offsetof(struct seccomp_data, args) + arg->index * sizeof(uint64_t));
     if (arg->check == POWERS_IS)
         filter_add(filter, BPF_JMP | BPF_JEQ | BPF_K, arg->value, 0, skip);
+    else if (arg->check == POWERS_SELF)
+        filter_add(filter, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)getpid(), 0, skip);
     else
         filter_add(filter, BPF_JMP | BPF_JSET | BPF_K, arg->value, skip, 0);
 }

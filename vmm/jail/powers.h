@@ -20,6 +20,7 @@ enum powers_check {
     POWERS_ANY = 0,
     POWERS_IS,    /* the lower 32 bits are VALUE */
     POWERS_LACKS, /* no bit of VALUE is set */
+    POWERS_SELF,  /* the process ID of the process that makes the filter; VALUE is not looked at */
 };
 
 struct powers_arg {

@@ -26,7 +26,8 @@ static const struct powers_call loop_calls[] = {
     POWERS_CALL(sendmsg, "records to the supervisor"),
     POWERS_CALL(recvmsg, "cancel and halt from the supervisor"),
     POWERS_CALL(futex, "registers of devices are shared with the vCPU threads"),
-    POWERS_CALL_IF(tgkill, "kick a vCPU out of KVM_RUN", {POWERS_IS, 2, SIGUSR1}),
+    POWERS_CALL_IF(
+        tgkill, "kick a vCPU out of KVM_RUN", {POWERS_SELF, 0, 0}, {POWERS_IS, 2, SIGUSR1}),
     POWERS_CALL_IF(ioctl, "the end: interrupts go one by one", {POWERS_IS, 1, KVM_IRQFD}),
     POWERS_CALL(getpid, "pthread_kill()"),
     POWERS_CALL(rt_sigprocmask, "pthread_kill()"),

@@ -58,10 +58,24 @@ static void a_disk_is_punched_and_nothing_else(void **state)
     }
 }
 
+/* Without a namespace of its own the monitor can see the user's other processes. */
+static void the_kick_is_for_its_own_threads(void **state)
+{
+    const long kick[4] = {getpid(), -1, SIGUSR1}, other[4] = {getppid(), -1, SIGUSR1};
+    const long end[4] = {getpid(), -1, SIGKILL};
+
+    (void)state;
+    assert_true(passes(MONITOR_THREAD_LOOP, SYS_tgkill, kick));
+    assert_false(passes(MONITOR_THREAD_LOOP, SYS_tgkill, other));
+    assert_false(passes(MONITOR_THREAD_LOOP, SYS_tgkill, end));
+    assert_false(passes(MONITOR_THREAD_VCPU, SYS_tgkill, kick));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_thread_may_ask_for_the_time),
     cmocka_unit_test(a_timed_wait_may_go_on),
     cmocka_unit_test(a_disk_is_punched_and_nothing_else),
+    cmocka_unit_test(the_kick_is_for_its_own_threads),
 };
 
 UNIT_MAIN(tests)
