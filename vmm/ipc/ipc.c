@@ -50,7 +50,11 @@ static bool kind_is_known(uint32_t kind)
            kind == IPC_STREAM || (kind >= IPC_EXTRACT && kind <= IPC_EXTRACTED);
 }
 
-/* Nothing was received: by the end of the other side, which stays, or in a record of no bytes? */
+/*
+ * Nothing was received: by the end of the other side, which stays, or in a record of no bytes? Two
+ * of those in a row look like an end. A child may as well close its side, with the same effect, and
+ * what could tell the two apart (poll) is not in the jails that receive.
+ */
 static bool ipc_is_closed(int fd)
 {
     uint8_t byte;

@@ -122,8 +122,10 @@ int kvm_vcpu_create(int kvm_fd, int vm_fd, uint32_t index, struct kvm_vcpu *vcpu
     int run_bytes = ioctl(kvm_fd, KVM_GET_VCPU_MMAP_SIZE, 0);
     void *run;
 
-    if (run_bytes < (int)sizeof(struct kvm_run))
+    if (run_bytes < 0)
         return err_sys(err, "cannot learn the size of a vCPU's page (KVM_GET_VCPU_MMAP_SIZE)");
+    if (run_bytes < (int)sizeof(struct kvm_run))
+        return err_set(err, "this host's KVM says that a vCPU's page has %d bytes", run_bytes);
     vcpu->run_bytes = (uint64_t)run_bytes;
     vcpu->fd = ioctl(vm_fd, KVM_CREATE_VCPU, index);
     if (vcpu->fd < 0)

@@ -135,9 +135,9 @@ bool mmio_has_feature(const struct mmio_device *device, uint64_t feature);
 struct queue *mmio_queue(struct mmio_device *device, uint32_t index);
 
 /*
- * One line about a device that owes the driver something, for the diagnosis of a guest that hangs:
- * what the driver offered and was not taken, and whether it saw the last interrupt. Writes "" for a
- * device that the driver never touched. Any thread, lock not held.
+ * One line for the diagnosis of a guest that hangs: the status of the device, whether the driver
+ * acknowledged the last interrupt, and how far each active queue is. Writes "" for a device whose
+ * status is 0: never touched, or reset. Any thread, lock not held.
  */
 void mmio_describe(struct mmio_device *device, char *text, size_t size);
 

@@ -11,7 +11,6 @@ const struct arch_cap arch_required_caps[] = {
     {KVM_CAP_IRQCHIP, "KVM_CAP_IRQCHIP", false},
     {KVM_CAP_EXT_CPUID, "KVM_CAP_EXT_CPUID", false},
     {KVM_CAP_SET_TSS_ADDR, "KVM_CAP_SET_TSS_ADDR", false},
-    {KVM_CAP_MP_STATE, "KVM_CAP_MP_STATE", false},
     /* Without it a guest that has no PIT finds no timer and dies before it can say why. */
     {KVM_CAP_TSC_DEADLINE_TIMER, "KVM_CAP_TSC_DEADLINE_TIMER", true},
     {0, NULL, false},
