@@ -11,9 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -22,6 +24,9 @@
 
 /* Byte N of this file is locked by the run that has the user ID N of the range. */
 #define UID_LOCK_PATH "/run/vmrun-uids"
+
+/* A second in all, for the children of a run that was killed to be gone. */
+enum { UID_WAITS_MAX = 50, UID_WAIT_NS = 20 * 1000 * 1000 };
 
 /* ---- remedies ---- */
 
@@ -176,32 +181,80 @@ static bool ground_is_doubtful(enum jail_ground_kind kind)
            knob_is("/proc/sys/user/max_user_namespaces", '0');
 }
 
+/*
+ * A run that was killed lets go of its user ID while its children still die, and until they are
+ * dead they could do to the next ones what their jails let them. By real user ID; a zombie counts.
+ */
+static bool uid_is_in_use(uid_t uid)
+{
+    errno = 0;
+    return getpriority(PRIO_USER, uid) != -1 || errno != ESRCH;
+}
+
+/* Returns 1 when the lock of user ID UID is FD's, 0 when it is taken, -1. */
+static int uid_lock(int fd, short type, uid_t uid, struct err *err)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)uid, .l_len = 1};
+
+    if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+        return 1;
+    if (errno == EAGAIN || errno == EACCES)
+        return 0;
+    return err_sys(err, "cannot lock a user ID in %s", UID_LOCK_PATH);
+}
+
+/*
+ * Lock the first user ID that neither a run nor a process has. Returns 0 when there is none; LEFT
+ * says whether that may change soon: no run has it, but a process.
+ */
+static int uid_choose(
+    int fd, const struct jail_ground_wish *wish, uid_t *uid, bool *left, struct err *err)
+{
+    *left = false;
+    for (uint32_t i = 0; i < wish->count; i++) {
+        int locked;
+
+        *uid = wish->first_uid + i;
+        locked = uid_lock(fd, F_WRLCK, *uid, err);
+        if (locked < 0 || (locked > 0 && !uid_is_in_use(*uid)))
+            return locked;
+        *left |= locked > 0;
+        if (locked > 0 && uid_lock(fd, F_UNLCK, *uid, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* A user ID that no other run of this host has, for as long as lock_fd is open. */
 static int ground_take_uid(
     struct jail_ground *ground, const struct jail_ground_wish *wish, struct err *err)
 {
+    const struct timespec pause = {.tv_nsec = UID_WAIT_NS};
     AUTO_FD int fd = open(UID_LOCK_PATH, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     struct stat status;
+    bool left = true;
 
     if (fd < 0 || fstat(fd, &status) < 0)
         return err_sys(err, "cannot open %s, which says what user IDs are taken", UID_LOCK_PATH);
     if (!S_ISREG(status.st_mode) || status.st_uid != 0 || (status.st_mode & 077))
         return err_set(err, "%s is not a file of root's own: remove it", UID_LOCK_PATH);
-    for (uint32_t i = 0; i < wish->count; i++) {
-        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    for (int wait = 0; left && wait < UID_WAITS_MAX; wait++) {
+        int chosen = uid_choose(fd, wish, &ground->uid, &left, err);
 
-        lock.l_start = (off_t)wish->first_uid + i;
-        if (fcntl(fd, F_OFD_SETLK, &lock) == 0) {
-            ground->uid = ground->gid = wish->first_uid + i;
+        if (chosen < 0)
+            return -1;
+        if (chosen > 0) {
+            ground->gid = ground->uid;
             ground->lock_fd = fd_take(&fd);
             return 0;
         }
-        if (errno != EAGAIN && errno != EACCES)
-            return err_sys(err, "cannot lock a user ID in %s", UID_LOCK_PATH);
+        if (left)
+            (void)nanosleep(&pause, NULL);
     }
     return err_set(err,
-        "all %u user IDs from %u on are taken by other runs: see [machine] jail_uids", wish->count,
-        wish->first_uid);
+        "all %u user IDs from %u on are taken by other runs or processes: see [machine] "
+        "jail_uids",
+        wish->count, wish->first_uid);
 }
 
 int jail_ground_make(
