@@ -365,8 +365,3 @@ void blk_fini(struct blk *blk)
 {
     mmio_fini(&blk->device);
 }
-
-const struct err *blk_host_error(const struct blk *blk)
-{
-    return err_is_set(&blk->host_error) ? &blk->host_error : NULL;
-}

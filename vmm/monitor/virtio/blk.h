@@ -66,7 +66,4 @@ int blk_init(struct blk *blk, const struct blk_options *options, const struct gu
 /* Safe on zeroed memory. */
 void blk_fini(struct blk *blk);
 
-/* The first host error, or NULL. Loop thread. */
-const struct err *blk_host_error(const struct blk *blk);
-
 #endif

@@ -133,7 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         else
             must(taken == 1);
     }
-    must(!blk_host_error(&blk));
+    must(!err_is_set(&blk.host_error));
     check_disk(fd, options.readonly);
     blk_fini(&blk);
     return 0;

@@ -183,11 +183,6 @@ void vsock_close(struct vsock_stream *stream)
         vsock_add_reset(stream->vsock, stream->guest_port, stream->host_port, PACKET_STREAM);
 }
 
-uint32_t vsock_stream_host_port(const struct vsock_stream *stream)
-{
-    return stream->host_port;
-}
-
 const char *vsock_stream_fault(const struct vsock_stream *stream)
 {
     return stream->fault ? stream->fault : "";

@@ -88,7 +88,6 @@ void vsock_shutdown(struct vsock_stream *stream);
 /* Done with STREAM: the guest gets a reset if it is not gone yet. STREAM is invalid afterwards. */
 void vsock_close(struct vsock_stream *stream);
 
-uint32_t vsock_stream_host_port(const struct vsock_stream *stream);
 /* The rule that was broken (VSOCK_CLOSED_RULE), else "". Static text of ours. */
 const char *vsock_stream_fault(const struct vsock_stream *stream);
 

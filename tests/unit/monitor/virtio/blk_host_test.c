@@ -17,12 +17,12 @@ static void a_shorter_file_is_the_hosts_fault(void **state)
     struct disk *f = *state;
 
     assert_int_equal(ftruncate(f->fd, DISK_BYTES - 512), 0);
-    assert_null(blk_host_error(&f->blk));
+    assert_false(err_is_set(&f->blk.host_error));
     assert_int_equal(disk_request(f, IN, 0, DISK_BYTES - 512), OK);
     assert_int_equal(disk_request(f, IN, 0, DISK_BYTES), IOERR);
     assert_int_equal(f->failures, 1);
-    assert_non_null(blk_host_error(&f->blk));
-    assert_non_null(strstr(blk_host_error(&f->blk)->text, "disk 1: ends at byte 32256"));
+    assert_true(err_is_set(&f->blk.host_error));
+    assert_non_null(strstr(f->blk.host_error.text, "disk 1: ends at byte 32256"));
     assert_int_equal(disk_request(f, IN, SECTORS - 1, 512), IOERR);
     assert_int_equal(f->failures, 1);                               /* only the first is told */
     assert_int_equal(driver_read(&f->driver, REG_STATUS), RUNNING); /* the device goes on */
@@ -43,8 +43,8 @@ static void a_full_host_is_the_hosts_fault(void **state)
     assert_int_equal(disk_request(f, OUT, 0, 2048), IOERR);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(f->failures, 1);
-    assert_int_equal(blk_host_error(&f->blk)->errnum, EFBIG);
-    assert_non_null(strstr(blk_host_error(&f->blk)->text, "cannot write at byte 1024"));
+    assert_int_equal(f->blk.host_error.errnum, EFBIG);
+    assert_non_null(strstr(f->blk.host_error.text, "cannot write at byte 1024"));
     disk_assert_zero(f, 0, 1024);
     disk_assert_pattern(f, 1024, 1024);
 }
@@ -55,7 +55,7 @@ static void a_bad_fd_is_the_hosts_fault(void **state)
 
     f->blk.options.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     assert_int_equal(disk_request(f, IN, 0, 512), IOERR);
-    assert_int_equal(blk_host_error(&f->blk)->errnum, EBADF);
+    assert_int_equal(f->blk.host_error.errnum, EBADF);
     close(f->blk.options.fd);
 }
 
@@ -78,8 +78,8 @@ static void a_hole_that_fails(void **state)
     f->blk.options.fd = pipe_fds[1];
     disk_put_range(f, 0, 0, 8, 0);
     assert_int_equal(disk_request(f, DISCARD, 0, 16), IOERR);
-    assert_int_equal(blk_host_error(&f->blk)->errnum, ESPIPE);
-    assert_non_null(strstr(blk_host_error(&f->blk)->text, "disk 1: cannot punch a hole"));
+    assert_int_equal(f->blk.host_error.errnum, ESPIPE);
+    assert_non_null(strstr(f->blk.host_error.text, "disk 1: cannot punch a hole"));
     close(pipe_fds[0]);
     close(pipe_fds[1]);
 }
