@@ -3,12 +3,14 @@
 #include "extractor/extractor.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/stat.h>
 
 #include "base/fd.h"
 #include "extractor/extract.h"
 #include "extractor/powers.h"
+#include "extractor/tree.h"
 #include "ipc/ipc.h"
 #include "jail/jail.h"
 
@@ -52,8 +54,9 @@ int extractor_run(struct err *err)
     struct jail jail;
 
     signal(SIGXFSZ, SIG_IGN); /* a file past RLIMIT_FSIZE is EFBIG */
+    mallopt(M_MMAP_MAX, 0);   /* no mremap() and munmap(): the heap holds even the largest table */
     umask(022);
-    if (jail_enter(&jail, &extractor_powers, err) < 0 ||
+    if (jail_enter(&jail, &extractor_powers, err) < 0 || tree_draw_key(err) < 0 ||
         extractor_wait_for_setup(&setup, err) < 0 ||
         fd_size(EXTRACTOR_FD_DISK, &source.size_bytes, err) < 0 || jail_seal(&jail, err) < 0)
         return -1;

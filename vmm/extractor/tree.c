@@ -30,6 +30,13 @@ struct tree_slot {
     uint32_t value;
 };
 
+enum { KEY_BYTES = 32 };
+
+static struct {
+    bool drawn;
+    uint8_t bytes[KEY_BYTES];
+} process_key;
+
 struct tree {
     struct sha256 keyed; /* has already taken the random key */
     uint32_t alias_count;
@@ -90,16 +97,21 @@ static void tree_put(struct tree *tree, const struct tree_key *key, uint32_t val
     tree->used_count++;
 }
 
+int tree_draw_key(struct err *err)
+{
+    if (!process_key.drawn && getrandom(process_key.bytes, KEY_BYTES, 0) != KEY_BYTES)
+        return err_sys(err, "cannot get random bytes");
+    process_key.drawn = true;
+    return 0;
+}
+
 struct tree *tree_make(uint64_t entry_count, struct err *err)
 {
     struct tree *tree;
-    uint8_t key[32];
 
     must(entry_count <= TREE_ENTRIES_MAX);
-    if (getrandom(key, sizeof(key), 0) != sizeof(key)) {
-        err_sys(err, "cannot get random bytes");
+    if (tree_draw_key(err) < 0)
         return NULL;
-    }
     tree = calloc(1, sizeof(*tree));
     if (!tree) {
         err_sys(err, "no memory for the table of names");
@@ -116,7 +128,7 @@ struct tree *tree_make(uint64_t entry_count, struct err *err)
         return NULL;
     }
     sha256_begin(&tree->keyed);
-    sha256_add(&tree->keyed, key, sizeof(key));
+    sha256_add(&tree->keyed, process_key.bytes, KEY_BYTES);
     return tree;
 }
 

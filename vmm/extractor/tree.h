@@ -36,6 +36,12 @@ struct tree_place {
     char alias[TREE_ALIAS_BYTES]; /* what the last component is called instead, or "" */
 };
 
+/*
+ * Draw the key of all tables of this process, once. tree_make() does it where nobody did; a process
+ * whose jail has no getrandom() does it before.
+ */
+int tree_draw_key(struct err *err);
+
 /* Room for ENTRY_COUNT names, at most TREE_ENTRIES_MAX. Freed by tree_free(), which takes NULL. */
 struct tree *tree_make(uint64_t entry_count, struct err *err);
 void tree_free(struct tree *tree);

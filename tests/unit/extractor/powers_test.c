@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * powers_test.c: calls that a run may show or not, as its heap happens to lie. That nothing else
- * passes is tested by tests/jail/run.
+ * powers_test.c: what a call may ask for. That nothing else passes is tested by tests/jail/run.
  */
 #include "extractor/powers.h"
 
@@ -14,17 +13,6 @@
 static bool passes(long number, const long args[4])
 {
     return passes_filter(extractor_powers.threads[0], SYS_exit_group, number, args);
-}
-
-/* realloc() of a block that malloc() has mapped: from 128 KiB on, and smaller ones never. */
-static void a_large_block_may_grow(void **state)
-{
-    const long grow[4] = {0, 0x21000, 0x41000, MREMAP_MAYMOVE};
-    const long elsewhere[4] = {0, 0x21000, 0x41000, MREMAP_MAYMOVE | MREMAP_FIXED};
-
-    (void)state;
-    assert_true(passes(SYS_mremap, grow));
-    assert_false(passes(SYS_mremap, elsewhere));
 }
 
 static void no_memory_becomes_code(void **state)
@@ -40,7 +28,6 @@ static void no_memory_becomes_code(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_large_block_may_grow),
     cmocka_unit_test(no_memory_becomes_code),
 };
 
