@@ -5,6 +5,7 @@
  */
 #include "monitor/probe.h"
 
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@
 #include "monitor/kvm.h"
 #include "monitor/vcpu.h"
 
-enum { PROBE_RUN_MS = 20 };
+enum { PROBE_RUN_MS = 20, PROBE_TURNS_MAX = 100 };
 
 struct probe {
     struct guest_mem mem;
@@ -65,7 +66,23 @@ static int probe_build(struct probe *probe, int kvm_fd, struct err *err)
     return arch_vcpu_init(kvm_fd, probe->vcpu.kvm.fd, 0, &setup, &entry, err);
 }
 
-/* Let the guest count for PROBE_RUN_MS. */
+/* Until the guest has had PROBE_RUN_MS of a processor: a busy host grants it late. */
+static void probe_wait(const struct probe *probe)
+{
+    const struct timespec turn = {.tv_nsec = PROBE_RUN_MS * (long)NS_PER_MS};
+    clockid_t clock;
+    struct timespec used = {.tv_sec = 0};
+
+    if (pthread_getcpuclockid(probe->vcpu.thread, &clock) != 0)
+        return;
+    for (int i = 0; i < PROBE_TURNS_MAX; i++) {
+        nanosleep(&turn, NULL);
+        if (clock_gettime(clock, &used) < 0 || used.tv_sec > 0 || used.tv_nsec >= turn.tv_nsec)
+            return; /* enough, or the thread is gone */
+    }
+}
+
+/* How far the guest counts in a millisecond of processor time. */
 static int probe_count(struct probe *probe, struct ipc_probed *probed, struct err *err)
 {
     struct vcpu_gate no_gate = {.jail = NULL};
@@ -76,20 +93,18 @@ static int probe_count(struct probe *probe, struct ipc_probed *probed, struct er
         .mmio_write = probe_mmio_write,
         .ended = probe_ended,
     };
-    struct timespec wait = {.tv_nsec = PROBE_RUN_MS * (long)NS_PER_MS};
-    uint64_t count, elapsed_ns, start_ns = clock_mono_ns();
+    uint64_t count;
 
     if (vcpu_start(&probe->vcpu, &owner, err) < 0)
         return -1;
-    nanosleep(&wait, NULL);
+    probe_wait(probe);
     vcpu_stop(&probe->vcpu);
-    elapsed_ns = clock_mono_ns() - start_ns;
     if (probe->ended.cause != 0)
         return err_set(err, "a guest of two instructions did not run (end %u, detail %llu)",
             probe->ended.cause, (unsigned long long)probe->ended.detail[0]);
     if (arch_probe_count(probe->vcpu.kvm.fd, &count, err) < 0)
         return -1;
-    probed->loops_per_ms = elapsed_ns ? count * NS_PER_MS / elapsed_ns : 0;
+    probed->loops_per_ms = count * NS_PER_MS / (probe->vcpu.cpu_ns + 1);
     return 0;
 }
 
