@@ -51,7 +51,7 @@ status_of() { jq -r .status "$1/result.json"; }
     member a 'sleep 1'
     member b 'true'
     total=$(awk '/^MemTotal/ {print int($2 / 1024)}' /proc/meminfo)
-    run_batch --jobs 2 --set "machine.memory=$((total * 55 / 100))M"
+    run_batch --jobs 2 --set "machine.memory=$((total * 55 / 200 * 2))M"
     [[ $status == 0 ]]
     grep -qE '^vmrun: b: waits for memory: it needs [0-9]+ MiB, [0-9]+ MiB are left$' "$T/stderr"
     [[ $(status_of "$T/out-a") == ok && $(status_of "$T/out-b") == ok ]]

@@ -159,7 +159,7 @@ watch_monitors() {
     available=$(awk '/^MemAvailable/ {print int($2 / 1024)}' /proc/meminfo)
     watch_monitors 3>&- &
     sampler=$!
-    batch 8 --jobs 8 --set "machine.memory=$((available * 29 / 100))M"
+    batch 8 --jobs 8 --set "machine.memory=$((available * 29 / 200 * 2))M"
     kill "$sampler"
     check_batch 8
     [[ $(cat "$T/most") == 3 ]]
