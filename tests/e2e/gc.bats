@@ -51,20 +51,6 @@ nothing_but_one_run_directory() {
     [[ $(result .status) == ok && $(runs) == 0 ]]
 }
 
-@test "each child holds the lock, the monitor too" {
-    task 'sleep 60'
-    start
-    wait_for 10 pgrep '^vmrun-monitor' >/dev/null
-    lock=$(echo "$B"/run-*/lock)
-    for name in vmrun-monitor vmrun-scribe; do
-        child=$(pgrep "^$name" | head -n 1)
-        [[ $(readlink "/proc/$child/fd/24") == "$lock" ]]
-    done
-    kill -TERM "$pid"
-    wait "$pid" || true
-    [[ $(runs) == 0 ]]
-}
-
 @test "killed while the extractor writes: the half-made artifacts go, the logs stay" {
     busy_task
     start

@@ -152,3 +152,19 @@ judge_supervisor() {
     echo "# $one_left left a run directory" >&3
     ((one_left >= ${#points[@]} * 2 / 5))
 }
+
+# As root: nobody else can look into a process that is not dumpable.
+@test "each child holds the lock of the run" {
+    task 'sleep 60'
+    "$VMRUN" --config "$T/task.ini" -q --set limits.boot=60s >/dev/null 2>"$T/stderr" 3>&- &
+    pid=$!
+    wait_for 10 pgrep '^vmrun-monitor' >/dev/null
+    lock=$(echo "$B"/run-*/lock)
+    for name in vmrun-monitor vmrun-scribe; do
+        child=$(pgrep "^$name" | head -n 1)
+        [[ $(readlink "/proc/$child/fd/24") == "$lock" ]]
+    done
+    kill -TERM "$pid"
+    wait "$pid" || true
+    [[ $(runs) == 0 ]]
+}
