@@ -129,6 +129,13 @@ await_limits() {
     return 1
 }
 
+# Start the task alone in $base, as $vmrun, and wait for the limits of its cgroup.
+start_in_base() {
+    in_cgroup "$base" "$VMRUN" --config "$T/task.ini" --set limits.boot=60s >"$T/stdout" 2>"$T/stderr" &
+    vmrun=$!
+    await_limits 1
+}
+
 # A cgroup to delegate: made by root, or in the lab a part of the one that was delegated to us, out of
 # whose way everybody goes first.
 make_base() {
@@ -154,9 +161,7 @@ make_base() {
     local base limits vmrun
     make_base
     task 'sleep 3'
-    in_cgroup "$base" "$VMRUN" --config "$T/task.ini" --set limits.boot=60s >"$T/stdout" 2>"$T/stderr" &
-    vmrun=$!
-    await_limits 1
+    start_in_base
     wait "$vmrun"
     keep_result "$T/out"
     [[ $limits == 11 ]]
@@ -192,9 +197,7 @@ make_base() {
     local base limits vmrun
     make_base
     task 'sleep 60'
-    in_cgroup "$base" "$VMRUN" --config "$T/task.ini" --set limits.boot=60s >"$T/stdout" 2>"$T/stderr" &
-    vmrun=$!
-    await_limits 1
+    start_in_base
     kill -KILL "$vmrun"
     wait "$vmrun" || true
     for _ in {1..100}; do

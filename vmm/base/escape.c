@@ -124,14 +124,8 @@ void escape_line(char *to, size_t to_size, const char *text)
             length = escape_byte(*in, piece);
             step = 1;
         }
-        /* Four bytes stay free for "..." and the terminator. */
-        if (used + length > to_size - 4) {
-            memcpy(to + used, "...", 3);
-            used += 3;
+        if (!text_append(to, to_size, &used, piece, length))
             break;
-        }
-        memcpy(to + used, piece, length);
-        used += length;
         in += step;
         left -= step;
     }

@@ -7,6 +7,8 @@
 
 #include "base/err.h"
 
+enum { TEXT_CUT_BYTES = sizeof("...") };
+
 bool text_copy(char *to, size_t size, const char *text)
 {
     size_t length = strlen(text);
@@ -39,6 +41,15 @@ static size_t text_escape_byte(char piece[5], uint8_t byte)
     }
 }
 
+bool text_append(char *to, size_t to_size, size_t *used, const void *piece, size_t length)
+{
+    bool fits = *used + length <= to_size - TEXT_CUT_BYTES;
+
+    memcpy(to + *used, fits ? piece : "...", fits ? length : 3);
+    *used += fits ? length : 3;
+    return fits;
+}
+
 void text_escape(char *to, size_t to_size, const void *bytes, size_t size)
 {
     const uint8_t *in = bytes;
@@ -49,14 +60,8 @@ void text_escape(char *to, size_t to_size, const void *bytes, size_t size)
         char piece[5];
         size_t length = text_escape_byte(piece, in[i]);
 
-        /* Four bytes stay free for "..." and the terminator. */
-        if (used + length > to_size - 4) {
-            memcpy(to + used, "...", 3);
-            used += 3;
+        if (!text_append(to, to_size, &used, piece, length))
             break;
-        }
-        memcpy(to + used, piece, length);
-        used += length;
     }
     to[used] = '\0';
 }

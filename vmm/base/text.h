@@ -11,6 +11,12 @@
 bool text_copy(char *to, size_t size, const char *text);
 
 /*
+ * Append PIECE at TO[*USED]; "..." instead when it would not leave room for that and a terminator,
+ * and false then: TO is full. TO is not terminated.
+ */
+bool text_append(char *to, size_t to_size, size_t *used, const void *piece, size_t length);
+
+/*
  * Escape SIZE bytes so that the result is printable ASCII on one line: \n, \r, \t, \\ and \xNN.
  * Cut (with "..." at the end) to fit into TO, which is always terminated; TO_SIZE is at least 8.
  */
