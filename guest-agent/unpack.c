@@ -87,11 +87,11 @@ void unpack_stop(struct unpack *unpack)
 {
     fd_close(&unpack->feed);
     fd_close(&unpack->status);
-    if (unpack->pid <= 0)
-        return;
-    (void)kill(unpack->pid, SIGKILL);
-    while (waitpid(unpack->pid, NULL, 0) < 0 && errno == EINTR)
-        continue;
+    if (unpack->pid > 0) {
+        (void)kill(unpack->pid, SIGKILL);
+        while (waitpid(unpack->pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
+    }
     (void)cgroup_end_unpack(&unpack->cgroup);
     unpack->pid = 0;
 }

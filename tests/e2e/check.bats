@@ -83,6 +83,7 @@ nothing_made() {
     done
     [[ $(jq -c '[.plan.processes[].resource_limits | .core_bytes]' "$T/stdout") == '[0,0,0]' ]]
     [[ $(jq '.plan.processes[0].resource_limits.file_bytes' "$T/stdout") == $((300 << 20)) ]]
+    [[ $(jq -c '[.plan.processes[].resource_limits.data_bytes]' "$T/stdout") == "[null,null,$((8 << 20))]" ]]
     run_task --plan
     [[ $(grep -c '^  jail .* seccomp' "$T/stdout") == 3 ]]
     grep -q '^jails: ' "$T/stdout"

@@ -36,7 +36,7 @@ static const struct powers_limit limits[] = {
     {RLIMIT_AS, POWERS_ORDERED, "the table of names grows with [artifacts] max_files"},
     {RLIMIT_DATA, POWERS_ORDERED, "a hash of each name, buffers of fixed sizes"},
     {RLIMIT_FSIZE, POWERS_ORDERED, "[artifacts] max_file"},
-    {RLIMIT_NOFILE, POWERS_ORDERED, "one file and one directory at a time"},
+    {RLIMIT_NOFILE, POWERS_ORDERED, "one file, one directory, and up to 16 that wait to be synced"},
     {RLIMIT_CPU, POWERS_ORDERED, "hashing takes time"},
     {RLIMIT_NPROC, POWERS_ORDERED, "itself"},
 };

@@ -169,7 +169,7 @@ int plan_check_memory(const struct plan *plan, struct err *err)
  */
 int plan_open_template(struct plan *plan, struct err *err)
 {
-    struct file_stamp stamp;
+    struct file_stamp stamp = {0};
     uint8_t head[2048];
     const uint8_t *superblock = head + 1024;
     uint64_t bytes = 0;
@@ -177,6 +177,8 @@ int plan_open_template(struct plan *plan, struct err *err)
     plan->template_fd = open_regular(plan->template_path, head, sizeof(head), &stamp, err);
     if (plan->template_fd >= 0)
         bytes = (uint64_t)le32_load(superblock + 4) << (10 + (le32_load(superblock + 0x18) & 7));
+    if (bytes < stamp.size) /* it would not end where its superblock says */
+        bytes = stamp.size;
     if (plan->template_fd >= 0 && le16_load(superblock + 0x38) != 0xef53)
         err_set(err, "%s: it is not an ext4 file system", plan->template_path);
     else if (plan->template_fd >= 0 && bytes > plan->config->disk_bytes)

@@ -48,15 +48,19 @@ static json_t *limits_of(const struct jail_order *order)
         uint32_t resource;
         const char *name;
     } names[] = {{RLIMIT_CORE, "core_bytes"}, {RLIMIT_MEMLOCK, "locked_bytes"},
-        {RLIMIT_AS, "address_space_bytes"}, {RLIMIT_FSIZE, "file_bytes"},
-        {RLIMIT_NOFILE, "open_files"}, {RLIMIT_CPU, "cpu_s"}, {RLIMIT_NPROC, "processes"}};
+        {RLIMIT_AS, "address_space_bytes"}, {RLIMIT_DATA, "data_bytes"},
+        {RLIMIT_FSIZE, "file_bytes"}, {RLIMIT_NOFILE, "open_files"}, {RLIMIT_CPU, "cpu_s"},
+        {RLIMIT_NPROC, "processes"}};
     json_t *limits = json_object();
 
     for (uint32_t i = 0; i < order->limit_count; i++) {
-        for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
-            if (names[k].resource == order->limits[i].resource)
-                put_number(limits, names[k].name, order->limits[i].value);
+        size_t k = 0;
+
+        while (names[k].resource != order->limits[i].resource) {
+            k++;
+            must(k < sizeof(names) / sizeof(names[0])); /* a limit without a name */
         }
+        put_number(limits, names[k].name, order->limits[i].value);
     }
     return limits;
 }
