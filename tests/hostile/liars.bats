@@ -90,9 +90,9 @@ END
 
 @test "messages: out of order" {
     lies <<'END'
-started-first|guest_failed|125|out of order|before the job was sent
-exited-first|guest_failed|125|out of order|before the job was sent
-exported-first|guest_failed|125|out of order|before the job was sent
+started-first|guest_failed|125|out of order
+exited-first|guest_failed|125|out of order
+exported-first|guest_failed|125|out of order
 exported-before-exited|guest_failed|125|out of order
 started-twice|guest_failed|125|out of order
 started-after-exited|guest_failed|125|out of order

@@ -109,7 +109,7 @@ static void session_progress(
     if (result < 0) {
         session_broken(session, err.text);
     } else if (session->job_sent < session->job_bytes) {
-        session_broken(session, "a message came before the job was sent");
+        session_broken(session, "a message came out of order, before the job was sent");
     } else if (session->phase != due || (kind == IPC_STARTED && session->started)) {
         session_broken(session, "a message came out of order");
     } else if (ipc_send_wire(session->ipc_fd, kind, payload, header->length, &err) < 0) {

@@ -241,7 +241,7 @@ static void nothing_is_said_of_a_job_that_is_not_sent(void **state)
         say_exited();
         assert_int_equal(t.ended, left > 0);
         if (left > 0)
-            assert_string_equal(t.end.text, "a message came before the job was sent");
+            assert_string_equal(t.end.text, "a message came out of order, before the job was sent");
         finish();
     }
 }
