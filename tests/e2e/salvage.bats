@@ -39,7 +39,7 @@ salvaged() {
     lose none hang '[limits]' 'wall = 8s'
     expect limit 124
     # The host's deadline, not the agent's: two seconds later, and with no word of the task's end.
-    [[ $(result .limit) == wall && $(result .time.task_ms) == null ]] || { result .time && return 1; }
+    [[ $(result .limit) == wall && $(result .time.run_ms) == null ]] || { result .time && return 1; }
     salvaged
 }
 
