@@ -145,3 +145,14 @@ schema_finds() {
     done
     ((count >= 30))
 }
+
+@test "README.md counts the system calls of each jail as the tables have them" {
+    calls() { # PROCESS THREAD
+        build/jail/probe --table | awk -v process="$1" -v thread="$2" \
+            '$1 == process && $2 == thread && !seen[$3]++' | wc -l
+    }
+    text="$(calls vmrun-monitor loop) for the monitor's loop, $(calls vmrun-monitor vcpu) for a vCPU"
+    text+=", $(calls vmrun-scribe scribe) for the scribe, $(calls vmrun-extractor extractor) for the extractor"
+    echo "$text"
+    tr '\n' ' ' <README.md | grep -qF "$text"
+}
