@@ -78,18 +78,24 @@ static void put_chain(struct reader *reader, struct driver_ring *ring)
     }
 }
 
+static void fill_disk(uint8_t bytes[DISK_BYTES])
+{
+    for (int i = 0; i < DISK_BYTES / BLK_SECTOR_BYTES; i++)
+        memset(bytes + i * BLK_SECTOR_BYTES, i + 1, BLK_SECTOR_BYTES);
+}
+
 static void check_disk(int fd, bool readonly)
 {
-    static uint8_t bytes[DISK_BYTES];
+    static uint8_t bytes[DISK_BYTES], made[DISK_BYTES];
     uint64_t size;
     struct err err = ERR_INIT;
 
     must(fd_size(fd, &size, &err) == 0 && size == DISK_BYTES);
     if (!readonly)
         return;
+    fill_disk(made);
     must(fd_pread_all(fd, bytes, sizeof(bytes), 0) == DISK_BYTES);
-    for (uint32_t i = 0; i < DISK_BYTES; i++)
-        must(bytes[i] == (uint8_t)(i / 512 + 1));
+    must(memcmp(bytes, made, DISK_BYTES) == 0);
 }
 
 static int make_disk(void)
@@ -97,8 +103,7 @@ static int make_disk(void)
     uint8_t bytes[DISK_BYTES];
     int fd = memfd_create("disk", MFD_CLOEXEC);
 
-    for (uint32_t i = 0; i < DISK_BYTES; i++)
-        bytes[i] = (uint8_t)(i / 512 + 1);
+    fill_disk(bytes);
     must(fd >= 0 && fd_write_all(fd, bytes, sizeof(bytes)) == 0);
     return fd;
 }
