@@ -226,12 +226,12 @@ void vcpu_stop(struct vcpu *vcpu)
     atomic_store_explicit(&vcpu->stop, true, memory_order_release);
     __atomic_store_n(&vcpu->kvm.run->immediate_exit, 1, __ATOMIC_RELEASE);
     for (int i = 0; i < KICK_RETRIES; i++) {
-        uint64_t until = clock_real_ns() + KICK_WAIT_NS;
+        uint64_t until = clock_mono_ns() + KICK_WAIT_NS;
         struct timespec deadline = {
             .tv_sec = (time_t)(until / NS_PER_S), .tv_nsec = (long)(until % NS_PER_S)};
 
         (void)pthread_kill(vcpu->thread, KICK_SIGNAL);
-        if (pthread_timedjoin_np(vcpu->thread, NULL, &deadline) == 0) {
+        if (pthread_clockjoin_np(vcpu->thread, NULL, CLOCK_MONOTONIC, &deadline) == 0) {
             vcpu->started = false;
             return;
         }
