@@ -204,6 +204,7 @@ include tests/fault.mk
 include tests/guest.mk
 include tests/sanitize.mk
 include tools/bench/bench.mk
+include tools/isobench/isobench.mk
 
 # The same as TAP, for tests/check.
 unit-tap: $(UNIT_BINARIES)
