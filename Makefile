@@ -191,6 +191,7 @@ help:
 	@echo 'make check-long  the full test set'
 	@echo 'make bench       what vmrun costs, as ratios and counts: build/bench/bench.md'
 	@echo 'make bench-gate  fail when a count of the benchmark has grown past its budget'
+	@echo 'make isobench    what sandboxes keep from a program: build/isobench/isobench.html'
 	@echo 'make asan tsan   the executables as sanitizers build them (tests/sanitize.mk)'
 	@echo 'make clean       remove what was compiled; distclean: kernel and images too'
 	@echo 'V=1 shows commands; KERNEL_SRC=DIR builds the guest kernel from another tree'

@@ -8,5 +8,17 @@ $(ISOBENCH)/isoprobe: $(patsubst %.c,$(OBJ)/guest/%.o,$(wildcard tools/isobench/
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MUSL_CC) $(AGENT_CFLAGS) $(AGENT_LDFLAGS) -o $@ $^
 
-.PHONY: isobench-tools
-isobench-tools: $(ISOBENCH)/isoprobe
+$(ISOBENCH)/isoinit: $(OBJ)/guest/tools/isobench/guest/init.o
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(AGENT_CFLAGS) $(AGENT_LDFLAGS) -o $@ $^
+
+isobench-tools: $(ISOBENCH)/isoprobe $(ISOBENCH)/isoinit
+
+# The whole of it, with every backend that can be had: build/isobench/.
+isobench: deps
+	$(Q)tools/isobench/deps
+	$(Q)$(MAKE) --no-print-directory all isobench-tools
+	$(Q)tools/isobench/isobench run --profile full --out $(BUILD)/isobench
+
+.PHONY: isobench isobench-tools

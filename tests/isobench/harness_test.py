@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of tools/isobench that decide, without a sandbox. Run: python3 -B -m unittest discover."""
+import json
+import os
+import socket
+import sys
+import tempfile
+import time
+import types
+import unittest
+import xml.etree.ElementTree as xml
+
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, TREE + "/tools/isobench")
+
+# pylint: disable=wrong-import-position
+import compare
+import harness
+import hosttrace
+import report
+import results
+from backends import oci
+from canary import Canaries
+from rows import ROWS
+from rows.base import BACKENDS, FAMILIES, arrived, granted, held, lost, measured, not_run, shows_token
+from rows.channels import BITS, ENOUGH, decode
+
+ABOUT = {"profile": "short", "repeats": 1, "where": "lab", "seconds": 1,
+         "host": {"release": "6.1", "version": "#1", "cpus": 1, "ram_bytes": 1 << 30}}
+
+
+def trace_line(pid, event, number, rest):
+    what = f"({rest})" if event == "enter" else f"= {rest}"
+    return f"        isoprobe-{pid}     [000] .....   12.345678: sys_{event}: NR {number} {what}"
+
+
+def document(verdicts, backends=("none", "vmrun")):
+    return results.document(verdicts, [{"name": name, "version": "1", "not_run": None}
+                                       for name in backends], ABOUT)
+
+
+def cell(made, row_id, backend):
+    row = next(row for row in made["rows"] if row["id"] == row_id)
+    return next(cell for cell in row["cells"] if cell["backend"] == backend)
+
+
+class Table(unittest.TestCase):
+    def test_rows_are_many_distinct_and_complete(self):
+        self.assertGreaterEqual(len(ROWS), 40)
+        self.assertEqual(len({row.id for row in ROWS}), len(ROWS))
+        self.assertEqual({row.family for row in ROWS}, set(FAMILIES))
+        for row in ROWS:
+            for backend in BACKENDS:
+                self.assertIn(row.expected(backend), ("held", "lost", "measured", "either"))
+            self.assertTrue(row.attacker and row.observed and row.lost, row.id)
+
+    def test_readme_has_the_table(self):
+        with open(TREE + "/tools/isobench/README.md", encoding="utf-8") as file:
+            text = file.read()
+        for row in ROWS:
+            self.assertIn(f"| `{row.id}` | {row.attacker} | {row.expect} |", text)
+
+
+class Trace(unittest.TestCase):
+    def calls(self, *lines):
+        return hosttrace.Calls("\n".join(lines))
+
+    def test_calls_between_fences_belong_to_the_probe(self):
+        calls = self.calls(
+            trace_line(7, "exit", 321, 5),  # before
+            trace_line(7, "enter", 3, "15b00004, 0, 0, 0, 0, 0"),
+            trace_line(7, "exit", 3, -9),
+            trace_line(8, "exit", 321, 6),  # another process
+            trace_line(7, "exit", 321, -1),
+            trace_line(7, "enter", 3, "15b00005, 0, 0, 0, 0, 0"),
+            trace_line(7, "exit", 321, 9))  # behind
+        self.assertEqual(calls.of_probe(2), [(3, -9), (321, -1)])
+        self.assertIsNone(calls.of_probe(1))
+
+    def test_a_sweep_counts_marked_calls_only(self):
+        calls = self.calls(trace_line(7, "enter", 100, "ffffffffffffffff, 0, 0, 0, 15b0c4e7, 15b0c4e7"),
+                           trace_line(7, "enter", 101, "0, 0, 0, 0, 0, 15b0c4e7"),
+                           trace_line(7, "enter", 102, "0, 0, 0, 0, 0, 0"))
+        self.assertEqual(calls.swept, {100})
+
+    def test_granted_needs_success_on_the_host(self):
+        fence = trace_line(7, "enter", 3, "15b00000, 0, 0, 0, 0, 0")
+        judge = granted(321)
+        for lines, wanted in (((fence, trace_line(7, "exit", 321, 4)), "lost"),
+                              ((fence, trace_line(7, "exit", 321, 0)), "lost"),
+                              ((fence, trace_line(7, "exit", 321, -1)), "held"),
+                              ((fence, trace_line(7, "exit", 41, 4)), "held"), ((), "held")):
+            seen = harness.Seen(trace=self.calls(*lines))
+            self.assertEqual(judge(None, {"index": 0}, seen).outcome, wanted, lines)
+        self.assertEqual(judge(None, {"index": 0}, harness.Seen()).outcome, "not_run")
+        self.assertEqual(judge(None, None, harness.Seen(trace=self.calls())).outcome, "not_run")
+
+
+class Deciding(unittest.TestCase):
+    def test_facts_are_the_lines_that_are_json(self):
+        said = '{"probe":"a","index":0,"x":1}\nnoise\n{"index":"1"}\n[1]\n{"probe":"b","index":2}\n{"in'
+        self.assertEqual(harness.parse(said), {0: {"probe": "a", "index": 0, "x": 1},
+                                               2: {"probe": "b", "index": 2}})
+
+    def test_a_token_is_lost_only_when_shown(self):
+        context = types.SimpleNamespace(tokens={"file": "abcdef"})
+        judge = shows_token("file", "text")
+        self.assertEqual(judge(context, {"text": "x abcdef"}, None).outcome, "lost")
+        self.assertEqual(judge(context, {"text": "x abcde"}, None).outcome, "held")
+        self.assertEqual(judge(context, {"path": "abcdef"}, None).outcome, "held")
+        self.assertEqual(judge(context, None, None).outcome, "not_run")
+        self.assertEqual(judge(context, {"died": 9}, None).outcome, "not_run")
+
+    def test_bits_are_decoded_whatever_the_scale(self):
+        bits = "10110100" * (BITS // 8)
+        yes_no = [int(bit) for bit in bits]
+        self.assertEqual(decode(yes_no, bits), BITS)
+        self.assertEqual(decode([900 - 800 * one for one in yes_no], bits), BITS)
+        self.assertGreaterEqual(decode([0, *yes_no[:-1]], bits), ENOUGH)  # one slot late
+        self.assertEqual(decode([5] * BITS, bits), 0)
+        self.assertLess(decode([0, 1, 1, 0] * (BITS // 4), bits), ENOUGH)
+        self.assertEqual(decode(yes_no[:-1], bits), 0)
+
+    def test_default_filter_follows_the_capabilities(self):
+        profile = {"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [
+            {"names": ["read"], "action": "SCMP_ACT_ALLOW"},
+            {"names": ["bpf"], "action": "SCMP_ACT_ALLOW", "includes": {"caps": ["CAP_SYS_ADMIN"]}},
+            {"names": ["clone"], "action": "SCMP_ACT_ALLOW", "excludes": {"caps": ["CAP_SYS_ADMIN"]}},
+            {"names": ["chroot"], "action": "SCMP_ACT_ALLOW", "includes": {"caps": ["CAP_SYS_CHROOT"]}},
+            {"names": ["s390"], "action": "SCMP_ACT_ALLOW", "includes": {"arches": ["s390"]}}]}
+        names = [name for rule in oci.filter_of(profile)["syscalls"] for name in rule["names"]]
+        self.assertEqual(names, ["read", "clone", "chroot"])
+
+
+class Listeners(unittest.TestCase):
+    def test_a_word_that_is_brought_is_heard_and_no_other(self):
+        with tempfile.TemporaryDirectory() as folder, Canaries(folder, in_lab=False) as canaries:
+            port = canaries.names["tcp_port"]
+            with socket.create_connection(("127.0.0.1", port), 5) as visitor:
+                visitor.sendall(b"wtcp")
+            with socket.socket(socket.AF_UNIX) as visitor:
+                visitor.connect("\0" + canaries.names["abstract"])
+                visitor.sendall(b"wabstract")
+            until = time.monotonic() + 5
+            while time.monotonic() < until and not canaries.heard_word("wabstract"):
+                time.sleep(0.05)
+            self.assertEqual(canaries.heard_word("wabstract"), {"abstract": True})
+            self.assertEqual(canaries.heard_word("wtcp"), {"loopback": True})
+            self.assertEqual(canaries.heard_word("wother"), {})
+            context = types.SimpleNamespace(canaries=canaries)
+            seen = harness.Seen(heard=canaries.heard_word("wtcp"))
+            self.assertEqual(arrived("loopback")(context, {"errno": 0}, seen).outcome, "lost")
+            self.assertEqual(arrived("abstract")(context, {"errno": 0}, seen).outcome, "held")
+
+    def test_the_canary_process_shows_its_tokens(self):
+        with tempfile.TemporaryDirectory() as folder, Canaries(folder, in_lab=False) as canaries:
+            pid = canaries.names["canary_pid"]
+            with open(f"/proc/{pid}/environ", encoding="ascii") as file:
+                until = time.monotonic() + 5
+                while time.monotonic() < until and canaries.tokens["environ"] not in file.read():
+                    file.seek(0)
+            with open(f"/proc/{pid}/cmdline", encoding="ascii") as file:
+                self.assertIn("isobench-process=" + canaries.tokens["process"], file.read())
+        self.assertFalse(os.path.exists(f"/proc/{pid}"))
+
+
+class Results(unittest.TestCase):
+    lost_row, other_row = "visibility.boot_id", "visibility.files"
+
+    def test_three_of_three_or_flaky(self):
+        made = results.merge([held("a"), held("a"), held("b")])
+        self.assertEqual((made["outcome"], len(made["repeats"])), ("held", 3))
+        self.assertEqual(results.merge([held("a"), lost("b"), held("a")])["outcome"], "flaky")
+        self.assertEqual(results.merge([held("a"), not_run("c")])["outcome"], "flaky")
+        made = results.merge([measured(3, "ms"), measured(1, "ms"), measured(2, "ms")])
+        self.assertEqual((made["outcome"], made["value"]), ("measured", 2))
+
+    def test_what_a_plain_process_does_not_lose_shows_nothing(self):
+        made = document({(self.lost_row, "none", "root"): [lost("x")],
+                         (self.lost_row, "vmrun", "root"): [held("y")],
+                         (self.other_row, "none", "root"): [held("broken")],
+                         (self.other_row, "vmrun", "root"): [held("y")]})
+        self.assertEqual(cell(made, self.lost_row, "vmrun")["outcome"], "held")
+        self.assertEqual(cell(made, self.other_row, "vmrun")["outcome"], "not_run")
+        self.assertEqual(made["control"], {"good": False, "lost": 1, "of": 2,
+                                           "not_lost": [self.other_row]})
+
+    def test_without_the_control_nothing_is_held(self):
+        made = document({(self.lost_row, "vmrun", "root"): [held("y")]}, ["vmrun"])
+        self.assertEqual(cell(made, self.lost_row, "vmrun")["outcome"], "not_run")
+        self.assertFalse(made["control"]["good"])
+
+    def test_a_row_that_is_lost_stays_lost(self):
+        made = document({(self.other_row, "none", "root"): [held("x")],
+                         (self.other_row, "vmrun", "root"): [lost("y")]})
+        self.assertEqual(cell(made, self.other_row, "vmrun")["outcome"], "lost")
+
+    def test_the_document_is_as_its_schema_says(self):
+        import jsonschema
+        with open(TREE + "/doc/isobench.schema.json", encoding="utf-8") as file:
+            schema = json.load(file)
+        verdicts = {(row.id, backend, "root"): [verdict] for row in ROWS for backend, verdict in
+                    (("none", lost("x")), ("vmrun", measured(1.5, "ms")))}
+        made = json.loads(json.dumps(document(verdicts)))
+        jsonschema.validate(made, schema)
+        made["rows"][0]["cells"][0]["outcome"] = "passed"
+        with self.assertRaises(jsonschema.ValidationError):
+            jsonschema.validate(made, schema)
+
+
+class Reports(unittest.TestCase):
+    def setUp(self):
+        outcomes = (lost("the <token> & more"), held("h"), measured(12.5, "ms"), not_run("no <kvm>"))
+        self.made = document({(row.id, backend, user): [outcomes[(i + j) % 4]]
+                              for i, row in enumerate(ROWS)
+                              for j, (backend, user) in enumerate((("none", "root"), ("none", "user"),
+                                                                   ("vmrun", "root"), ("vmrun", "user")))})
+
+    def test_the_page_needs_nothing_else_and_has_every_cell(self):
+        page = report.page(self.made)
+        for word in ("http://", "https://", "<script", "src=", "@import"):
+            self.assertNotIn(word, page.replace('xmlns="http://www.w3.org/2000/svg"', ""))
+        svg = xml.fromstring(page[page.index("<svg"):page.index("</svg>") + 6])
+        space = "{http://www.w3.org/2000/svg}"
+        cells = [group for group in svg.iter(space + "g") if group.get("class", "").startswith("cell")]
+        self.assertEqual(len(cells), 4 * len(ROWS))
+        for group in cells:
+            self.assertIn("For an attacker: ", group.find(space + "title").text)
+        self.assertNotIn("<token>", page)
+
+    def test_outcomes_differ_without_colour(self):
+        looks = {(letter, fill, pattern) for letter, fill, pattern in report.LOOK.values()}
+        self.assertEqual(len({letter for letter, _, _ in looks}), len(report.LOOK))
+        self.assertEqual(len({(fill, pattern) for _, fill, pattern in looks}), len(report.LOOK))
+
+    def test_markdown_has_every_row_and_no_score(self):
+        text = report.markdown(self.made)
+        for row in ROWS:
+            self.assertIn(f"| {row.title} | {row.attacker} |", text)
+        self.assertIn("(!)", text)
+
+
+class Comparing(unittest.TestCase):
+    def both(self, before, after):
+        key = ("visibility.boot_id", "vmrun", "root")
+        control = {(key[0], "none", "root"): [lost("x")]}
+        return compare.compare(document({**control, key: [before]}), document({**control, key: [after]}))
+
+    def test_nothing_changed(self):
+        self.assertEqual(self.both(held("a"), held("b")), [])
+
+    def test_a_row_that_is_lost_now_is_worse(self):
+        self.assertEqual([worse for worse, _ in self.both(held("a"), lost("b"))], [True])
+        self.assertEqual([worse for worse, _ in self.both(held("a"), not_run("b"))], [True])
+        self.assertEqual([worse for worse, _ in self.both(lost("a"), held("b"))], [False])
+
+    def test_numbers_count_from_a_quarter_on(self):
+        self.assertEqual(self.both(measured(100, "ms"), measured(80, "ms")), [])
+        self.assertEqual(len(self.both(measured(100, "ms"), measured(70, "ms"))), 1)
+
+    def test_a_row_that_is_gone_is_worse(self):
+        one = document({("visibility.files", "none", "root"): [lost("x")]})
+        self.assertEqual([worse for worse, _ in compare.compare(one, document({}))], [True])
+        self.assertEqual([worse for worse, _ in compare.compare(document({}), one)], [False])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""runc, with the usual default profile of a container."""
+from backends.oci import Runtime
+
+
+class Container(Runtime):
+    name = program = "runc"
+    start_s = 4
+
+
+BACKEND = Container()

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the host reads of itself: what the rows on visibility compare with."""
+import glob
+import os
+import platform
+import time
+
+from outer import read
+
+
+def facts():
+    uptime = time.clock_gettime(time.CLOCK_BOOTTIME)
+    symbols = [line.split() for line in read("/proc/kallsyms").splitlines()
+               if line.endswith(" _stext")]
+    return {
+        "version": platform.version(), "release": platform.release(), "node": platform.node(),
+        "hostname": platform.node(),
+        "boot_id": read("/proc/sys/kernel/random/boot_id"), "cmdline": read("/proc/cmdline")[:3000],
+        "cpuinfo": read("/proc/cpuinfo"),
+        "ram_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        "boot_moment": time.time() - uptime,
+        "modules": names("/sys/module/*"), "pci": names("/sys/bus/pci/devices/*"),
+        "disks": names("/sys/block/*"),
+        "stext": symbols[0][0].lstrip("0") if symbols else "",
+    }
+
+
+def names(pattern):
+    return sorted(os.path.basename(path) for path in glob.glob(pattern))

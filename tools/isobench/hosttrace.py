@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the host's kernel saw: its own trace of system calls, of one run and all its children."""
+import os
+import re
+
+ROOT = "/sys/kernel/tracing"
+FENCE, MARK = 0x15b00000, "15b0c4e7"  # probe/main.c, probe/sweep.c
+CLOSE = 3
+# ioctl, read, write and waiting: nothing here is decided by them, and they are nearly all there is.
+UNINTERESTING = (0, 1, 7, 16, 24, 202, 230, 232, 270, 271, 281)
+LINE = re.compile(r"-(\d+)\s.*: sys_(enter|exit|enter:|exit:):? ?NR (\d+) (?:\(([^)]*)\)|= (-?\d+))")
+
+
+class Calls:
+    """Parsed: the probes' calls between their fences, and the marked calls of a sweep."""
+
+    def __init__(self, text):
+        self.swept, self._probes, inside = set(), {}, {}
+        for line in text.splitlines():
+            match = LINE.search(line)
+            if not match:
+                continue
+            pid, number = match.group(1), int(match.group(3))
+            if match.group(4) is not None:
+                arguments = match.group(4).split(", ")
+                if arguments[-1] == MARK and arguments[-2] == MARK:
+                    self.swept.add(number)
+                if number == CLOSE:
+                    self._fence(pid, int(arguments[0], 16) - FENCE, inside)
+            elif pid in inside:
+                self._probes[inside[pid]].append((number, int(match.group(5))))
+
+    def _fence(self, pid, place, inside):
+        if not 0 <= place < 0x10000:
+            return
+        if place % 2:
+            inside.pop(pid, None)
+        else:
+            inside[pid] = place // 2
+            self._probes.setdefault(place // 2, [])
+
+    def of_probe(self, index):
+        """[(number, result)...]; None when the host's kernel never saw this probe."""
+        return self._probes.get(index)
+
+
+def why_not():
+    if not os.access(ROOT + "/events/raw_syscalls", os.W_OK):
+        return "no tracefs that can be written"
+    return None
+
+
+class Tracer:
+    """An instance of its own in tracefs. start() in the child before it executes what is traced."""
+
+    def __init__(self, counting=False):
+        self.path = f"{ROOT}/instances/isobench-{os.getpid()}"
+        self.counting = counting
+
+    def __enter__(self):
+        os.makedirs(self.path, exist_ok=True)
+        if self.counting:
+            self._write("events/raw_syscalls/sys_enter/trigger",
+                        "hist:keys=common_pid,id:size=16384")
+            return self
+        self._write("buffer_size_kb", "16384")
+        self._write("options/event-fork", "1")
+        skipped = " && ".join(f"id != {number}" for number in UNINTERESTING)
+        for event in ("sys_enter", "sys_exit"):
+            self._write(f"events/raw_syscalls/{event}/filter", skipped)
+        return self
+
+    def start(self):
+        if not self.counting:
+            self._write("set_event_pid", str(os.getpid()))
+            self._write("events/raw_syscalls/enable", "1")
+
+    def calls(self):
+        self._write("events/raw_syscalls/enable", "0")
+        with open(self.path + "/trace", encoding="ascii", errors="replace") as file:
+            return Calls(file.read())
+
+    def numbers_by_process(self):
+        """{pid: {call numbers}} of everything that ran meanwhile."""
+        found = {}
+        with open(self.path + "/events/raw_syscalls/sys_enter/hist", encoding="ascii") as file:
+            for pid, number in re.findall(r"common_pid:\s*(\d+), id:\s*(\d+)", file.read()):
+                found.setdefault(int(pid), set()).add(int(number))
+        return found
+
+    def _write(self, name, text):
+        with open(f"{self.path}/{name}", "w", encoding="ascii") as file:
+            file.write(text)
+
+    def __exit__(self, *_):
+        try:
+            if self.counting:
+                self._write("events/raw_syscalls/sys_enter/trigger",
+                            "!hist:keys=common_pid,id:size=16384")
+            os.rmdir(self.path)
+        except OSError:
+            pass  # an instance that is still read from: the next run uses it again
+
+
+class Functions:
+    """The kernel's own profile: which of its functions ran at all while this was open."""
+
+    def __enter__(self):
+        self.names = None
+        self._switch("0")
+        self._switch("1")
+        return self
+
+    def __exit__(self, *_):
+        self._switch("0")
+        self.names = set()
+        for name in os.listdir(ROOT + "/trace_stat"):
+            if not name.startswith("function"):
+                continue
+            with open(f"{ROOT}/trace_stat/{name}", encoding="ascii") as file:
+                self.names |= {line.split()[0] for line in file.readlines()[2:] if line.split()}
+
+    @staticmethod
+    def _switch(value):
+        with open(ROOT + "/function_profile_enabled", "w", encoding="ascii") as file:
+            file.write(value)

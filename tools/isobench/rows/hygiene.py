@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands between guest and host: every thread of every process in the sandbox's cgroup while the
+probe waits, read from the host's /proc. For a container that is the program itself; for a guest, what
+emulates its machine."""
+from rows.base import Row, held, lost, measured, not_run, words
+
+WAIT = words("stay", "1500")
+
+
+def row(name, title, attacker, observed, loses, expect, judge, **more):
+    return Row("hygiene." + name, "hygiene", title, attacker, observed, loses, expect, "boundary", judge,
+               WAIT, **more)
+
+
+def all_threads(wrong, what):
+    """Lost when one thread that could be attacked from within is found wrong."""
+    def judge(_context, _facts, seen):
+        if not seen.boundary:
+            return not_run("no process of the boundary was found")
+        bad = sorted({thread["name"] for thread in seen.boundary if wrong(thread)})
+        names = sorted({thread["name"] for thread in seen.boundary})
+        if bad:
+            return lost(f"{what}: {', '.join(bad)}")
+        return held(f"not so in any of {len(seen.boundary)} threads of {', '.join(names)}")
+    return judge
+
+
+def counted(key, unit):
+    def judge(_context, _facts, seen):
+        value = seen.counts.get(key)
+        if value is None:
+            return not_run(seen.counts.get("why", "it could not be counted here"))
+        return measured(value, unit)
+    return judge
+
+
+def descriptors(_context, _facts, seen):
+    if not seen.boundary:
+        return not_run("no process of the boundary was found")
+    leaked = sorted({link for thread in seen.boundary for link in thread["files"]
+                     if "isobench-token" in link})
+    count = sum(len(thread["files"]) for thread in seen.boundary if thread["main"])
+    return (lost if leaked else held)(f"{count} descriptors in all" +
+                                      (f", the caller's {leaked[0]} is one" if leaked else ""))
+
+
+ROWS = (
+    row("root", "Runs as the host's root", "a break-out is root at once", "Uid in /proc/PID/status",
+        "one thread has uid 0", "LLLLLLH", all_threads(lambda t: t["uid"] == 0, "uid 0")),
+    row("capabilities", "Holds capabilities", "a break-out has powers", "CapEff in /proc/PID/status",
+        "one thread has one in the host's user namespace or its own", "LLLLLLH",
+        all_threads(lambda t: t["capabilities"] != 0, "capabilities")),
+    row("no_new_privs", "Could gain privileges", "set-uid programs help it", "NoNewPrivs",
+        "one thread has it unset", "LHHHLLH", all_threads(lambda t: not t["no_new_privs"], "not set")),
+    row("seccomp", "Runs without a filter", "the whole kernel is open to a break-out", "Seccomp",
+        "one thread has none", "LLHHHLH", all_threads(lambda t: t["seccomp"] != 2, "no filter")),
+    row("namespaces", "Shares the host's namespaces", "a break-out sees the host",
+        "links in /proc/PID/ns", "one of mnt, pid, net, ipc, uts is the host's", "LHHHHLH",
+        all_threads(lambda t: t["shared_namespaces"], "shared")),
+    row("descriptors", "Holds files of its caller", "a break-out reads them", "links in /proc/PID/fd",
+        "a token's file is open", "LLHHHLH", descriptors),
+    row("syscalls", "System calls that it really used", "what a filter could allow at most",
+        "counted in the host's kernel, per process", "no verdict", "MMMMMMM",
+        counted("syscalls", "calls"), control=False),
+    row("functions", "Functions of the host's kernel that ran",
+        "code of the host's kernel that a sandbox exercises: more is not always worse",
+        "the host's function profile, of the whole run", "no verdict", "MMMMMMM",
+        counted("functions", "functions"), control=False),
+    row("functions_less_idle", "The same, less what runs on an idle host", "as above",
+        "the host's function profile less that of a pause as long", "no verdict", "MMMMMMM",
+        counted("functions_less_idle", "functions"), control=False),
+)
