@@ -21,7 +21,8 @@ import report
 import results
 from backends import oci
 from canary import Canaries
-from rows import ROWS
+from limits import LIMITS
+from rows import ROWS, containment
 from rows.base import BACKENDS, FAMILIES, arrived, granted, held, lost, measured, not_run, shows_token
 from rows.channels import BITS, ENOUGH, decode
 
@@ -130,6 +131,48 @@ class Deciding(unittest.TestCase):
             {"names": ["s390"], "action": "SCMP_ACT_ALLOW", "includes": {"arches": ["s390"]}}]}
         names = [name for rule in oci.filter_of(profile)["syscalls"] for name in rule["names"]]
         self.assertEqual(names, ["read", "clone", "chroot"])
+
+
+class Bounds(unittest.TestCase):
+    def test_inside_at_and_past_the_bound(self):
+        judge = containment.bounded("pids", 100, "tasks")
+        for value, facts, wanted in ((99, {}, "held"), (100, {}, "held"), (101, {}, "lost"),
+                                     (24, None, "not_run"), (25, None, "held"), (101, None, "lost"),
+                                     (None, {}, "not_run")):
+            peak = {} if value is None else {"pids": value}
+            self.assertEqual(judge(None, facts, harness.Seen(peak=peak)).outcome, wanted, value)
+
+    def test_output_counts_what_came_to_the_caller(self):
+        for count, wanted in ((0, "not_run"), (LIMITS["output"] + 65536, "held"),
+                              (LIMITS["output"] + 65537, "lost")):
+            self.assertEqual(containment.flood(None, {}, harness.Seen(err_bytes=count)).outcome, wanted)
+
+    def test_a_missing_control_is_held_by_refusing_only(self):
+        judge = next(row.judge for row in ROWS if row.id == "closed.proc")
+        self.assertEqual(judge(None, {"index": 0}, harness.Seen(status=0)).outcome, "lost")
+        self.assertEqual(judge(None, None, harness.Seen(status=125)).outcome, "held")
+        self.assertEqual(judge(None, None, harness.Seen(inapplicable="x")).outcome, "not_run")
+
+
+class Hygiene(unittest.TestCase):
+    good = {"name": "monitor", "uid": 1000, "capabilities": 0, "no_new_privs": True, "seccomp": 2,
+            "shared_namespaces": [], "files": ["/dev/null"], "main": True}
+
+    def outcomes(self, *threads):
+        return {row.id.split(".")[1]: row.judge(None, {}, harness.Seen(boundary=list(threads))).outcome
+                for row in ROWS if row.family == "hygiene" and row.control}
+
+    def test_one_bad_thread_loses_exactly_its_row(self):
+        self.assertEqual(set(self.outcomes(self.good).values()), {"held"})
+        for name, change in (("root", {"uid": 0}), ("capabilities", {"capabilities": 1}),
+                             ("no_new_privs", {"no_new_privs": False}), ("seccomp", {"seccomp": 0}),
+                             ("namespaces", {"shared_namespaces": ["net"]}),
+                             ("descriptors", {"files": ["/tmp/isobench-token-1"]})):
+            found = self.outcomes(self.good, {**self.good, **change})
+            self.assertEqual([row for row, outcome in found.items() if outcome == "lost"], [name])
+
+    def test_nobody_found_is_not_held(self):
+        self.assertEqual(set(self.outcomes().values()), {"not_run"})
 
 
 class Listeners(unittest.TestCase):

@@ -29,7 +29,7 @@ class Canaries:
         os.mkdir(self.folder)
         os.chmod(self.folder, 0o755)
         for plant in (self._file, self._process, self._variables, self._log, self._key, self._disk,
-                      self._addresses, self._listeners):
+                      self._mount, self._addresses, self._listeners):
             plant()
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
@@ -118,6 +118,13 @@ class Canaries:
         self._undo.append(lambda: subprocess.run(["losetup", "-d", device], check=False))
         number = os.stat(device).st_rdev
         self.names.update(disk_major=os.major(number), disk_minor=os.minor(number))
+
+    def _mount(self):
+        """So that the host's own table of mounts has the token."""
+        if not self.in_lab:
+            return
+        subprocess.run(["mount", "--bind", self.folder, self.folder], check=True)
+        self._undo.append(lambda: subprocess.run(["umount", "-l", self.folder], check=False))
 
     def _addresses(self):
         self.names["host_address"] = HOST_ADDRESS

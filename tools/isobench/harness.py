@@ -50,7 +50,7 @@ class Context:
         self.stage, self.canaries, self.host, self.scratch = stage, canaries, host, scratch
         self.tokens, self.names = canaries.tokens, dict(canaries.names)
         self.no_cgroup, self.no_trace = outer_cgroup.why_not(), hosttrace.why_not()
-        self.log = []
+        self.answered = set()  # backends that have run the probe here at least once
 
 
 def parse(said):
@@ -89,7 +89,7 @@ class Run:
         self.context, self.backend, self.user, self.probes, self.how = (
             context, backend, user, probes, how)
         self.seen, self.word = Seen(), "w" + secrets.token_hex(10)
-        self.outer = None
+        self.outer = self.box = None
 
     def __enter__(self):
         folder = tempfile.mkdtemp(prefix=f"{secrets.token_hex(4)}-", dir=self.context.scratch)
@@ -104,7 +104,8 @@ class Run:
         return self
 
     def __exit__(self, *_):
-        self.backend.clean(self.box)
+        if self.box:
+            self.backend.clean(self.box)
         if self.outer:
             self.outer.__exit__()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -194,10 +195,11 @@ class Run:
         self.seen.complaint = complaint[-1] if complaint else ""
         self.seen.peak, self.seen.boundary = watch.peak, watch.boundary
         self.seen.heard = self.context.canaries.heard_word(self.word)
-        if not any(by_index.values()):
-            self.context.log.append(f"{self.backend.name}: no answer, status {self.seen.status}: "
-                                    f"{errors.kept[-600:].decode('utf-8', 'replace')}")
-            print("isobench: " + self.context.log[-1], file=sys.stderr)
+        if by_index:
+            self.context.answered.add(self.backend.name)
+        else:
+            print(f"isobench: {self.backend.name}: no answer, status {self.seen.status}: "
+                  f"{errors.kept[-600:].decode('utf-8', 'replace')}", file=sys.stderr)
 
 
 def run(context, backend, user, probes, **how):
@@ -205,10 +207,10 @@ def run(context, backend, user, probes, **how):
         return one.go()
 
 
-def traced(context, backend, user, probes):
+def traced(context, backend, user, probes, whole):
     if context.no_trace:
         return run(context, backend, user, probes)
-    with hosttrace.Tracer() as tracer:
+    with hosttrace.Tracer(whole=whole) as tracer:
         seen = run(context, backend, user, probes, tracer=tracer)
         seen.trace = tracer.calls()
     return seen
@@ -247,9 +249,9 @@ def boundary(context, backend, user, probes):
     with hosttrace.Tracer(counting=True) as tracer:
         seen = run(context, backend, user, probes, boundary=True)
         used = tracer.numbers_by_process()
-    pids = {thread["pid"] for thread in seen.boundary}
-    if pids:
-        seen.counts["syscalls"] = len(set().union(*(used.get(pid, set()) for pid in pids)))
+    if seen.boundary:
+        seen.counts["syscalls"] = len(set().union(*(used.get(thread["thread"], set())
+                                                    for thread in seen.boundary)))
     return seen
 
 
@@ -312,10 +314,14 @@ def without(context, backend, user, probes, control):
     """One start with one control taken away."""
     around = {"kvm": "mount --bind /dev/null /dev/kvm", "cgroup": "mount -o remount,bind,ro /sys/fs/cgroup",
               "proc": "mount -t tmpfs none /proc"}
-    if control == "kvm" and not backend.uses_kvm:
-        return Seen(inapplicable="it does not use /dev/kvm")
+    if control not in backend.controls:
+        return Seen(inapplicable="it has no such control")
+    if backend.name not in context.answered:
+        run(context, backend, user, probes)
+    if backend.name not in context.answered:
+        return Seen(inapplicable="it does not run here with all of its controls either")
     if control == "image":
-        if backend.uses_image_files:
+        if not backend.has_image:
             return _changed_files(context, backend, user, probes)
         return run(context, backend, user, probes, tampered=True)
     if control == "namespaces":
@@ -366,7 +372,7 @@ def session(context, backend, user, name, rows):
 
 def _run_session(context, backend, user, kind, detail, probes):
     if kind in ("look", "sweep"):
-        return traced(context, backend, user, probes)
+        return traced(context, backend, user, probes, whole=kind == "sweep")
     if kind == "boundary":
         seen = boundary(context, backend, user, probes)
         if not context.no_trace:

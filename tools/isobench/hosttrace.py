@@ -53,9 +53,9 @@ def why_not():
 class Tracer:
     """An instance of its own in tracefs. start() in the child before it executes what is traced."""
 
-    def __init__(self, counting=False):
+    def __init__(self, counting=False, whole=False):
         self.path = f"{ROOT}/instances/isobench-{os.getpid()}"
-        self.counting = counting
+        self.counting, self.whole = counting, whole
 
     def __enter__(self):
         os.makedirs(self.path, exist_ok=True)
@@ -67,7 +67,7 @@ class Tracer:
         self._write("options/event-fork", "1")
         skipped = " && ".join(f"id != {number}" for number in UNINTERESTING)
         for event in ("sys_enter", "sys_exit"):
-            self._write(f"events/raw_syscalls/{event}/filter", skipped)
+            self._write(f"events/raw_syscalls/{event}/filter", "0" if self.whole else skipped)
         return self
 
     def start(self):
@@ -81,7 +81,7 @@ class Tracer:
             return Calls(file.read())
 
     def numbers_by_process(self):
-        """{pid: {call numbers}} of everything that ran meanwhile."""
+        """{thread: {call numbers}} of everything that ran meanwhile."""
         found = {}
         with open(self.path + "/events/raw_syscalls/sys_enter/hist", encoding="ascii") as file:
             for pid, number in re.findall(r"common_pid:\s*(\d+), id:\s*(\d+)", file.read()):

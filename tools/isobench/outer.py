@@ -156,7 +156,7 @@ def threads_of(pid):
         if "CapEff" not in fields:
             continue  # it has ended
         found.append({
-            "pid": pid, "main": int(thread) == pid, "name": fields["Name"].strip(),
+            "pid": pid, "thread": int(thread), "main": int(thread) == pid, "name": fields["Name"].strip(),
             "uid": int(fields["Uid"].split()[1]), "capabilities": int(fields["CapEff"], 16),
             "no_new_privs": fields["NoNewPrivs"].strip() == "1",
             "seccomp": int(fields["Seccomp"]),

@@ -23,8 +23,8 @@ class Box:
 class Backend:
     name = ""
     program = None           # what has to be installed
-    uses_kvm = False
-    uses_image_files = True   # its root is the folder, not an image of it
+    controls = ("proc", "image")   # of rows/closed.py: those that it has, or could have
+    has_image = False              # its root is an image, not the folder
     boundary = ("isoprobe",)  # names of the processes that face the program
     start_s = 2              # until a sandbox surely listens, in the lab
     # Where the sandbox finds things: names for the words of the probes.

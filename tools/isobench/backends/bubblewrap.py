@@ -6,6 +6,7 @@ from backends import Backend
 class Bubblewrap(Backend):
     name = "bubblewrap"
     program = "bwrap"
+    controls = ("namespaces", "proc", "image")
 
     def command(self, box):
         number = "0" if box.user == "root" else "1000"

@@ -5,6 +5,7 @@ from backends import Backend
 
 class Plain(Backend):
     name = "none"
+    controls = ()
 
     def names(self, stage):
         return {"shared": stage.rootfs + "/shared/lock", "cache_file": stage.rootfs + "/shared/cache",

@@ -94,6 +94,7 @@ def bundle(box, profile):
 class Runtime(Backend):
     """program OPTIONS run --bundle FOLDER NAME."""
     options = ()
+    controls = ("cgroup", "proc", "image")
 
     def why_not(self):
         if (missing := super().why_not()):

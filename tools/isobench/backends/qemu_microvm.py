@@ -11,7 +11,6 @@ from limits import LIMITS, MIB
 KERNEL = TREE + "/build/kernel/vmlinux"
 COMMAND_LINE = ("panic=-1 nomodule cryptomgr.notests random.trust_cpu=on reboot=t quiet loglevel=0 "
                 "8250.nr_uarts=0")
-CPU = "host,-xsave"  # where it is emulated (the lab), a guest's XSAVE state is not kept apart
 
 
 def entry(number, name, mode, data=b""):
@@ -46,7 +45,7 @@ def archive(box):
 class Microvm(Backend):
     name = "qemu-microvm"
     program = "qemu-system-x86_64"
-    uses_kvm = True
+    controls = ("kvm", "proc", "image")
     boundary = ("qemu-system",)
     start_s = 8
 
@@ -70,7 +69,7 @@ class Microvm(Backend):
             disks += ["-drive", f"file={box.folder}/{name}.img,if=none,format=raw,id={name}",
                       "-device", f"virtio-blk-device,drive={name}"]
         return [self.program, "-M", "microvm,x-option-roms=off,pit=off,pic=off,rtc=off,isa-serial=off,"
-                "acpi=off", "-accel", "kvm", "-cpu", CPU, "-m", str(LIMITS["memory"] // MIB + 32),
+                "acpi=off", "-accel", "kvm", "-cpu", "host", "-m", str(LIMITS["memory"] // MIB + 32),
                 "-smp", "1", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
                 "-sandbox", "on", "-bios", "qboot.rom", "-kernel", KERNEL, "-initrd",
                 box.folder + "/initramfs.cpio", "-append", COMMAND_LINE, *disks]

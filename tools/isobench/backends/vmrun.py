@@ -11,8 +11,8 @@ from limits import LIMITS, MIB
 class Vmrun(Backend):
     name = "vmrun"
     program = TREE + "/build/bin/vmrun"
-    uses_kvm = True
-    uses_image_files = False
+    controls = ("kvm", "namespaces", "proc", "image")
+    has_image = True
     boundary = ("vmrun-monitor", "vmrun-scribe", "vmrun-extractor")
     start_s = 8
     paths = {"work": "/task", "shared": "/shared/lock", "cache_file": "/shared/cache"}
@@ -40,7 +40,7 @@ class Vmrun(Backend):
                 f"workdir = {box.folder}/disks\nworkdir_tmpfs = yes\n"
                 f"[output]\ndir = {box.folder}/out\n"
                 f"[limits]\nboot = 120s\nwall = {LIMITS['seconds']}s\n"
-                f"memory = {LIMITS['memory'] // MIB - 32}M\nprocesses = {LIMITS['processes']}\n"
+                f"memory = {LIMITS['memory'] // MIB}M\nprocesses = {LIMITS['processes']}\n"
                 f"open_files = {LIMITS['files']}\ndisk = {LIMITS['disk'] // MIB}M\n"
                 f"stdout = {LIMITS['output'] // MIB}M\nstderr = {LIMITS['output'] // MIB}M\n")
 

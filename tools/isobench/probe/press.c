@@ -242,23 +242,6 @@ static void stay(int count, char **words)
     nanosleep(&wait, NULL);
 }
 
-/* lookups DIRECTORY COUNT: of names that are not there; the kernel remembers each. */
-static void lookups(int count, char **words)
-{
-    (void)count;
-    char name[NAME_BYTES];
-    const long long wanted = number(words[2]);
-    struct stat unused;
-    alarm(LONG_S);
-    for (long long i = 0; i < wanted; i++) {
-        snprintf(name, sizeof name, "%s/isobench-absent-%lld", words[1], i);
-        if (stat(name, &unused) == 0)
-            break;
-    }
-    fact_int("done", wanted);
-    hold();
-}
-
 const struct probe press_probes[] = {
     {"fill", 2, fill},
     {"inodes", 2, inodes},
@@ -270,6 +253,5 @@ const struct probe press_probes[] = {
     {"files", 1, files},
     {"daemon", 0, leave_daemon},
     {"stay", 1, stay},
-    {"lookups", 2, lookups},
     {0},
 };
