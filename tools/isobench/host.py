@@ -15,7 +15,7 @@ def facts():
     return {
         "version": platform.version(), "release": platform.release(), "node": platform.node(),
         "hostname": platform.node(),
-        "boot_id": read("/proc/sys/kernel/random/boot_id"), "cmdline": read("/proc/cmdline")[:3000],
+        "boot_id": read("/proc/sys/kernel/random/boot_id"), "cmdline": read("/proc/cmdline"),
         "cpuinfo": read("/proc/cpuinfo"),
         "ram_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         "boot_moment": time.time() - uptime,

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TEXT_BYTES = 3000, LOG_BYTES = 1 << 20, ENTRIES_MAX = 40000, QUEUE_MAX = 8192 };
+enum { TEXT_BYTES = 12000, LOG_BYTES = 1 << 20, ENTRIES_MAX = 40000, QUEUE_MAX = 8192 };
 enum { SYSLOG_READ_ALL = 3 };
 
 static char log_bytes[LOG_BYTES];
