@@ -133,6 +133,53 @@ class Deciding(unittest.TestCase):
         self.assertEqual(names, ["read", "clone", "chroot"])
 
 
+class Looking(unittest.TestCase):
+    def judge(self, row_id, facts, seen=None, **host):
+        row = next(row for row in ROWS if row.id == row_id)
+        context = types.SimpleNamespace(host=host, tokens={"path": "abc"}, random=set())
+        return row.judge(context, facts, seen).outcome
+
+    def test_what_is_the_hosts_is_lost(self):
+        host = {"boot_id": "1-2-3\n"}
+        self.assertEqual(self.judge("visibility.boot_id", {"text": "1-2-3\n"}, **host), "lost")
+        self.assertEqual(self.judge("visibility.boot_id", {"text": "4-5-6\n"}, **host), "held")
+        self.assertEqual(self.judge("visibility.boot_id", {"errno": 2}, **host), "held")
+        self.assertEqual(self.judge("visibility.boot_id", {"text": "1"}, boot_id=""), "not_run")
+        self.assertEqual(self.judge("visibility.boot_id", None, **host), "not_run")
+
+    def test_idle_time_lies_between_or_not(self):
+        seen = harness.Seen(uptimes=("10 5.00\n", "20 7.00\n"))
+        for idle, wanted in (("5.00", "lost"), ("7.00", "lost"), ("7.01", "held"), ("4.99", "held")):
+            self.assertEqual(self.judge("visibility.load", {"text": f"1 {idle}\n"}, seen), wanted)
+        self.assertEqual(self.judge("visibility.load", {"errno": 13}, seen), "held")
+
+    def test_boot_moment(self):
+        facts = {"realtime_ns": 1000_000_000_000, "boottime_ns": 100_000_000_000}
+        for moment, wanted in ((900.0, "lost"), (900.9, "lost"), (901.1, "held")):
+            self.assertEqual(self.judge("visibility.uptime", facts, boot_moment=moment), wanted)
+
+    def test_most_of_the_names(self):
+        for names, wanted in (("a\nb\n", "lost"), ("a\nx\n", "held"), ("", "held")):
+            self.assertEqual(self.judge("visibility.pci", {"names": names}, pci=["a", "b", "c"]), wanted)
+
+
+class Channels(unittest.TestCase):
+    def judge(self, values, early=100, said_early=100):
+        bits = "10110100" * (BITS // 8)
+        seen = harness.Seen(said={"lock": {"early_ms": said_early}}, bits={"lock": bits})
+        row = next(row for row in ROWS if row.id == "channels.lock")
+        return row.judge(None, {"values": values(bits), "early_ms": early}, seen)
+
+    def test_bits_that_come_over_are_lost_and_have_a_rate(self):
+        verdict = self.judge(lambda bits: [int(bit) for bit in bits])
+        self.assertEqual((verdict.outcome, verdict.value, verdict.unit), ("lost", 50, "bit/s"))
+
+    def test_silence_is_held_and_being_late_is_not(self):
+        self.assertEqual(self.judge(lambda bits: [0] * BITS).outcome, "held")
+        self.assertEqual(self.judge(lambda bits: [0] * BITS, early=-1).outcome, "not_run")
+        self.assertEqual(self.judge(lambda bits: [0] * BITS, said_early=-1).outcome, "not_run")
+
+
 class Bounds(unittest.TestCase):
     def test_inside_at_and_past_the_bound(self):
         judge = containment.bounded("pids", 100, "tasks")

@@ -53,6 +53,7 @@ class Context:
         self.stage, self.canaries, self.host, self.scratch = stage, canaries, host, scratch
         self.tokens, self.names = canaries.tokens, dict(canaries.names)
         self.no_cgroup, self.no_trace = outer_cgroup.why_not(), hosttrace.why_not()
+        self.random = set()    # what sandboxes have said their random numbers are
         self.answered = set()  # backends that have run the probe here at least once
 
 

@@ -115,7 +115,7 @@ ROWS = (
            granted(OPEN, OPENAT), "LLHHHHH"),
     row("node", "A host disk by a device node of its own", "reads and writes any disk",
         "a token on a loop device of the host", "the token was read", "LHHHHHH",
-        words("node", "{work}", "{disk_major}", "{disk_minor}"), shows_token("disk", "text")),
+        words("node", "/dev", "{disk_major}", "{disk_minor}"), shows_token("disk", "text")),
     traced("machine", "Modules, kexec, reboot, time", "owns the machine", words("machine_calls"),
            granted(MODULE, UNLOAD, KEXEC, REBOOT, SETTIME, allow=past_rights), "LHHHHHH"),
     traced("namespaces", "Namespaces", "leaves its own, or makes new ones", words("namespaces"),

@@ -69,6 +69,18 @@ def idle_time(_context, facts, seen):
     return (lost if before <= idle <= after else held)(shown)
 
 
+def random_numbers(context, facts, _seen):
+    if (silent := nothing_said(facts)):
+        return silent
+    got = facts.get("bytes")
+    if not got:
+        return not_run("no random numbers were given")
+    if got in context.random:
+        return lost("the same 32 bytes as in an earlier sandbox")
+    context.random.add(got)
+    return held(f"unlike those of {len(context.random) - 1} other runs")
+
+
 def vulnerabilities(context, facts, _seen):
     if (silent := nothing_said(facts)):
         return silent
@@ -131,6 +143,9 @@ ROWS = (
     row("descriptors", "Open files inherited from the caller", "uses what was left open",
         "a token in a file that the backend inherits open", "the file is open in the sandbox",
         "LLHHHHH", words("descriptors"), shows_token("descriptor", "links")),
+    row("random", "Random numbers of a fresh sandbox", "guesses keys of others",
+        "32 bytes compared with those of every other run", "the same came twice", "HHHHHHH",
+        words("random"), random_numbers, control=False),
     row("faults", "Faults of the processor, as the kernel lists them", "chooses the side channel",
         "counted", "no verdict", "MMMMMMM",
         words("list", "/sys/devices/system/cpu/vulnerabilities"), vulnerabilities, control=False),
