@@ -106,6 +106,7 @@ class Canaries:
         if not self.in_lab:
             self.unavailable["disk"] = "a loop device is made in the lab only"
             return
+        subprocess.run(["modprobe", "loop"], check=False, stderr=subprocess.DEVNULL)
         path = self.folder + "/disk.img"
         with open(path, "wb") as file:
             file.write(self.tokens["disk"].encode().ljust(1 << 20, b"\0"))

@@ -10,8 +10,6 @@ from outer import read
 
 def facts():
     uptime = time.clock_gettime(time.CLOCK_BOOTTIME)
-    symbols = [line.split() for line in read("/proc/kallsyms").splitlines()
-               if line.endswith(" _stext")]
     return {
         "version": platform.version(), "release": platform.release(), "node": platform.node(),
         "hostname": platform.node(),
@@ -21,8 +19,17 @@ def facts():
         "boot_moment": time.time() - uptime,
         "modules": names("/sys/module/*"), "pci": names("/sys/bus/pci/devices/*"),
         "disks": names("/sys/block/*"),
-        "stext": symbols[0][0].lstrip("0") if symbols else "",
+        "stext": address("_stext"),
     }
+
+
+def address(symbol):
+    """It stands near the beginning of a long file."""
+    with open("/proc/kallsyms", encoding="ascii") as file:
+        for line in file:
+            if line.rstrip().endswith(" " + symbol):
+                return line.split()[0].lstrip("0")
+    return ""
 
 
 def names(pattern):

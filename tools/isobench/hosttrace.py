@@ -63,6 +63,7 @@ class Tracer:
             self._write("events/raw_syscalls/sys_enter/trigger",
                         "hist:keys=common_pid,id:size=16384")
             return self
+        self._write("trace", "")
         self._write("buffer_size_kb", "16384")
         self._write("options/event-fork", "1")
         skipped = " && ".join(f"id != {number}" for number in UNINTERESTING)
