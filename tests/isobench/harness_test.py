@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of tools/isobench that decide, without a sandbox. Run: python3 -B -m unittest discover."""
+import collections
+import hashlib
 import json
 import os
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -19,7 +22,7 @@ import harness
 import hosttrace
 import report
 import results
-from backends import oci
+from backends import Box, by_name, oci
 from canary import Canaries
 from limits import LIMITS
 from rows import ROWS, containment
@@ -178,6 +181,28 @@ class Channels(unittest.TestCase):
         self.assertEqual(self.judge(lambda bits: [0] * BITS).outcome, "held")
         self.assertEqual(self.judge(lambda bits: [0] * BITS, early=-1).outcome, "not_run")
         self.assertEqual(self.judge(lambda bits: [0] * BITS, said_early=-1).outcome, "not_run")
+
+
+class Tasks(unittest.TestCase):
+    def test_vmrun_accepts_every_task_that_is_written(self):
+        backend = by_name("vmrun")
+        if not os.path.exists(backend.program):
+            self.skipTest("vmrun is not built")
+        with tempfile.TemporaryDirectory() as folder:
+            image = folder + "/image"
+            os.makedirs(folder + "/root/task")
+            subprocess.run(["mkfs.erofs", image, folder + "/root"], check=True, capture_output=True)
+            with open(image, "rb") as file:
+                digest = hashlib.sha256(file.read()).hexdigest()
+            stage = types.SimpleNamespace(image=image, tampered_image=image, image_sha256=digest)
+            names = collections.defaultdict(lambda: "1")
+            for row in ROWS:
+                words = row.probe(types.SimpleNamespace(names=names)) if row.probe else ["nothing"]
+                box = Box("b", folder, words, "root", stage, "c")
+                backend.prepare(box)
+                made = subprocess.run([backend.program, "--check", "--config", folder + "/task.ini"],
+                                      capture_output=True, text=True, check=False)
+                self.assertEqual(made.returncode, 0, (row.id, made.stderr))
 
 
 class Bounds(unittest.TestCase):
