@@ -252,10 +252,12 @@ def boundary(context, backend, user, probes):
         return seen
     with hosttrace.Tracer(counting=True) as tracer:
         seen = run(context, backend, user, probes, boundary=True)
-        used = tracer.numbers_by_process()
+        used, exits = tracer.numbers_by_process(), tracer.exits_by_process()
+    threads = {thread["thread"] for thread in seen.boundary}
+    reasons = set().union(*(exits.get(thread, set()) for thread in threads))
+    seen.counts["exits"] = len(reasons) or None
     if seen.boundary:
-        seen.counts["syscalls"] = len(set().union(*(used.get(thread["thread"], set())
-                                                    for thread in seen.boundary)))
+        seen.counts["syscalls"] = len(set().union(*(used.get(thread, set()) for thread in threads)))
     return seen
 
 

@@ -6,6 +6,7 @@ import re
 ROOT = "/sys/kernel/tracing"
 FENCE, MARK = 0x15b00000, "15b0c4e7"  # probe/main.c, probe/sweep.c
 CLOSE = 3
+KVM_EXIT = "/events/kvm/kvm_exit"
 # ioctl, read, write and waiting: nothing here is decided by them, and they are nearly all there is.
 UNINTERESTING = (0, 1, 7, 16, 24, 202, 230, 232, 270, 271, 281)
 LINE = re.compile(r"-(\d+)\s.*: sys_(enter|exit|enter:|exit:):? ?NR (\d+) (?:\(([^)]*)\)|= (-?\d+))")
@@ -60,8 +61,7 @@ class Tracer:
     def __enter__(self):
         os.makedirs(self.path, exist_ok=True)
         if self.counting:
-            self._write("events/raw_syscalls/sys_enter/trigger",
-                        "hist:keys=common_pid,id:size=16384")
+            self._count("")
             return self
         self._write("trace", "")
         self._write("buffer_size_kb", "16384")
@@ -81,6 +81,21 @@ class Tracer:
         with open(self.path + "/trace", encoding="ascii", errors="replace") as file:
             return Calls(file.read())
 
+    def _count(self, undo):
+        self._write("events/raw_syscalls/sys_enter/trigger",
+                    undo + "hist:keys=common_pid,id:size=16384")
+        if os.path.exists(self.path + KVM_EXIT):
+            self._write(KVM_EXIT + "/trigger", undo + "hist:keys=common_pid,exit_reason:size=2048")
+
+    def exits_by_process(self):
+        """{thread: {reasons}} for which guests were left."""
+        found = {}
+        if os.path.exists(self.path + KVM_EXIT):
+            with open(f"{self.path}{KVM_EXIT}/hist", encoding="ascii") as file:
+                for pid, why in re.findall(r"common_pid:\s*(\d+), exit_reason:\s*(\w+)", file.read()):
+                    found.setdefault(int(pid), set()).add(why)
+        return found
+
     def numbers_by_process(self):
         """{thread: {call numbers}} of everything that ran meanwhile."""
         found = {}
@@ -96,8 +111,7 @@ class Tracer:
     def __exit__(self, *_):
         try:
             if self.counting:
-                self._write("events/raw_syscalls/sys_enter/trigger",
-                            "!hist:keys=common_pid,id:size=16384")
+                self._count("!")
             os.rmdir(self.path)
         except OSError:
             pass  # an instance that is still read from: the next run uses it again
