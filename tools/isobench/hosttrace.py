@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the host's kernel saw: its own trace of system calls, of one run and all its children."""
 import os
+import platform
 import re
 
 ROOT = "/sys/kernel/tracing"
@@ -46,6 +47,8 @@ class Calls:
 
 
 def why_not():
+    if platform.machine() != "x86_64":
+        return "the rows name system calls by x86_64's numbers"
     if not os.access(ROOT + "/events/raw_syscalls", os.W_OK):
         return "no tracefs that can be written"
     return None

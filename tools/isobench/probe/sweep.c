@@ -21,6 +21,7 @@ enum { CALLS_MAX = 512, MARK = 0x15b0c4e7, NOT_MADE = -1, KILLED = 9999 };
 static const short never[] = {
     SYS_reboot,
     SYS_kexec_load,
+    SYS_kexec_file_load,
     SYS_init_module,
     SYS_finit_module,
     SYS_delete_module,
@@ -36,11 +37,8 @@ static const short never[] = {
     SYS_acct,
     SYS_exit,
     SYS_exit_group,
-    SYS_fork,
-    SYS_vfork,
     SYS_clone,
     SYS_clone3,
-    SYS_pause,
     SYS_rt_sigsuspend,
     SYS_rt_sigreturn,
     SYS_kill,
@@ -51,11 +49,15 @@ static const short never[] = {
     SYS_msgget,
     SYS_setpriority,
     SYS_ioprio_set,
+#ifdef SYS_fork /* of the older architectures */
+    SYS_fork,
+    SYS_vfork,
+    SYS_pause,
+    SYS_alarm,
+#endif
 #ifdef SYS_iopl
     SYS_iopl,
     SYS_ioperm,
-    SYS_kexec_file_load,
-    SYS_alarm,
 #endif
 };
 
