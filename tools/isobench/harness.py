@@ -264,13 +264,16 @@ def boundary(context, backend, user, probes):
 def functions(context, backend, user, probes):
     """The same run once more, with the host's function profile on, and a pause as long."""
     seen = Seen()
+    if not os.path.exists(hosttrace.PROFILE):
+        seen.counts["why"] = "this host's kernel has no function profile"
+        return seen
     try:
         with hosttrace.Functions() as during:
             seen = run(context, backend, user, probes)
         with hosttrace.Functions() as idle:
             time.sleep(max(1.0, seen.wall_s))
     except OSError as error:
-        seen.counts["why"] = f"no function profile: {error.strerror}"
+        seen.counts["why"] = f"the function profile failed: {error.strerror}"
         return seen
     seen.counts.update(functions=len(during.names),
                        functions_less_idle=len(during.names - idle.names))

@@ -6,6 +6,7 @@ import re
 
 ROOT = "/sys/kernel/tracing"
 FENCE, MARK = 0x15b00000, "15b0c4e7"  # probe/main.c, probe/sweep.c
+PROFILE = ROOT + "/function_profile_enabled"
 CLOSE = 3
 KVM_EXIT = "/events/kvm/kvm_exit"
 # ioctl, read, write and waiting: nothing here is decided by them, and they are nearly all there is.
@@ -140,5 +141,5 @@ class Functions:
 
     @staticmethod
     def _switch(value):
-        with open(ROOT + "/function_profile_enabled", "w", encoding="ascii") as file:
+        with open(PROFILE, "w", encoding="ascii") as file:
             file.write(value)

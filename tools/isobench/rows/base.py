@@ -88,7 +88,7 @@ def same_as_host(key, name, normal=str.strip):
         got = facts.get(key)
         if got is None:
             return held(f"not readable (errno {facts.get('errno', 'none')})")
-        shown = str(got)[:60].strip()
+        shown = normal(str(got))[:60].strip()
         if normal(str(got)) == normal(str(host)):
             return lost(f"reads the host's: {shown!r}")
         return held(f"reads another: {shown!r}")

@@ -47,7 +47,7 @@ def victim(name):
 
 
 def flood(_context, _facts, seen):
-    shown = f"{seen.err_bytes // MIB} MiB of {ATTEMPT['output'] // MIB} came to the caller"
+    shown = f"{seen.err_bytes >> 10} KiB of {ATTEMPT['output'] >> 10} came to the caller"
     if seen.err_bytes == 0:
         return not_run("nothing of the output came, so nothing was tried")
     return (lost if seen.err_bytes > LIMITS["output"] + 65536 else held)(
