@@ -350,17 +350,17 @@ def _changed_files(context, backend, user, probes):
 
 
 def _without_namespaces(context, backend, user, probes):
-    path = "/proc/sys/user/max_user_namespaces"
     if not context.canaries.in_lab:
         return Seen(inapplicable="only in the lab: it is a setting of the whole host")
-    before = outer_cgroup.read(path)
-    with open(path, "w", encoding="ascii") as file:
-        file.write("0")
+    paths = [f"/proc/sys/user/max_{kind}_namespaces" for kind in ("user", "net")]
+    before = [outer_cgroup.read(path) for path in paths]
     try:
+        for path in paths:
+            outer_cgroup.write(path, "0")
         return run(context, backend, user, probes)
     finally:
-        with open(path, "w", encoding="ascii") as file:
-            file.write(before)
+        for path, value in zip(paths, before):
+            outer_cgroup.write(path, value)
 
 
 def session(context, backend, user, name, rows):

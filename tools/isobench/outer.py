@@ -19,6 +19,11 @@ def read(path):
         return ""
 
 
+def write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+
+
 def why_not():
     if not os.path.exists(ROOT + "/cgroup.controllers"):
         return "no cgroup v2"

@@ -8,7 +8,7 @@ from rows import BY_ID, ROWS
 SCHEMA = "vmrun.isobench/1"
 # Of these a plain process must lose nearly all, or the probes are broken.
 CONTROL_FAMILIES, CONTROL_SHARE = ("visibility", "containment"), 0.9
-UNPROVEN = "nothing is shown: a plain process as root did not lose this row here either"
+UNPROVEN = "nothing is shown: no plain process, as root, lost this row here"
 
 
 def merge(repeats):

@@ -35,7 +35,7 @@ class Stage:
             data = file.read()
         self.image_sha256 = hashlib.sha256(data).hexdigest()
         with open(self.tampered_image, "wb") as file:
-            file.write(data + b"changed")
+            file.write(data[:-1] + bytes([data[-1] ^ 1]))
         return self
 
     def forget(self):

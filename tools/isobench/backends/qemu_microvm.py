@@ -67,7 +67,7 @@ class Microvm(Backend):
         disks = []
         for name in ("stdout", "stderr"):
             disks += ["-drive", f"file={box.folder}/{name}.img,if=none,format=raw,id={name}",
-                      "-device", f"virtio-blk-device,drive={name}"]
+                      "-device", f"virtio-blk-device,drive={name},serial={name[3:]}"]
         return [self.program, "-M", "microvm,x-option-roms=off,pit=off,pic=off,rtc=off,isa-serial=off,"
                 "acpi=off", "-accel", "kvm", "-cpu", "host", "-m", str(LIMITS["memory"] // MIB + 32),
                 "-smp", "1", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",

@@ -5,6 +5,7 @@
  * machine.
  */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
@@ -13,6 +14,18 @@
 #include <unistd.h>
 
 enum { ARGS_BYTES = 16384, WORDS_MAX = 512 };
+
+/* The first letter of a disk's serial number: o for standard output, e for standard error. */
+static char disk_serial(const char *disk)
+{
+    char path[64], letter = 0;
+    snprintf(path, sizeof path, "/sys/block/%s/serial", disk);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (read(fd, &letter, 1) != 1)
+        letter = 0;
+    close(fd);
+    return letter;
+}
 
 static void run_probe(void)
 {
@@ -29,8 +42,9 @@ static void run_probe(void)
         return;
     const uid_t user = (uid_t)atoi(words[0]);
     words[0] = "/isoprobe";
-    dup2(open("/dev/vda", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
-    dup2(open("/dev/vdb", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
+    const char first = disk_serial("vda"); /* their order is not that of the command line */
+    dup2(open(first == 'o' ? "/dev/vda" : "/dev/vdb", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
+    dup2(open(first == 'o' ? "/dev/vdb" : "/dev/vda", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
     if (chdir("/work") != 0 || setgid(user) != 0 || setuid(user) != 0)
         return;
     execv(words[0], words);

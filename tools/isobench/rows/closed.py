@@ -20,7 +20,7 @@ def row(control, title, attacker, expect):
 
 ROWS = (
     row("kvm", "Without /dev/kvm", "emulation that nobody asked for has another boundary", "?????LH"),
-    row("namespaces", "Without new user namespaces", "runs in the host's", "?LLL?LH"),
+    row("namespaces", "Without new user and network namespaces", "runs in the host's", "?LLL?LH"),
     row("cgroup", "With a cgroup tree that cannot be written", "runs without limits", "LLHHHL?"),
     row("proc", "With an empty /proc", "cannot check what it set up", "LLHHHL?"),
     row("image", "With an image that is not what it was", "runs what somebody put there", "LLLLLLH"),

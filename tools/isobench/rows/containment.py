@@ -50,7 +50,7 @@ def flood(_context, _facts, seen):
     shown = f"{seen.err_bytes >> 10} KiB of {ATTEMPT['output'] >> 10} came to the caller"
     if seen.err_bytes == 0:
         return not_run("nothing of the output came, so nothing was tried")
-    return (lost if seen.err_bytes > LIMITS["output"] + 65536 else held)(
+    return (lost if seen.err_bytes > LIMITS["output"] * 3 // 2 else held)(
         shown, value=seen.err_bytes / MIB, unit="MiB")
 
 
@@ -92,7 +92,8 @@ ROWS = (
         "99th percentile of fsync in a process of the host, over that alone", "no verdict", "MMMMMMM",
         words("syncs", "{work}", "1500"), victim("fsync"), control=False),
     row("output", "Flood the output", "fills the disk or the memory of who reads it",
-        "bytes that reached the caller", "more than the cap", "LLLLLLH",
+        "bytes that reached the caller",
+        "more than one and a half of the cap: a last part may be shown again", "LLLLLLH",
         words("flood", str(ATTEMPT["output"])), flood),
     row("files", "Open files", "nobody can open one", "file-nr of the host",
         "more than it was given", "LL??HHH", words("files", str(ATTEMPT["files"])),
