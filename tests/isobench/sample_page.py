@@ -15,7 +15,7 @@ from rows.base import BACKENDS, held, lost, measured, not_run
 
 
 def main():
-    kinds = ([held("kept")], [lost("taken")], [measured(12.5, "ms")], [not_run("no reason")],
+    kinds = ([held("kept")], [lost("taken")], [measured(-12345.6, "per GiB", "evidence <b>&amp;</b>" + 300 * "x")], [not_run("no reason")],
              [held("kept"), lost("taken")])
     verdicts = {(row.id, backend, user): kinds[(i + 2 * j + k) % len(kinds)]
                 for i, row in enumerate(ROWS) for j, backend in enumerate(BACKENDS)

@@ -14,7 +14,9 @@ EDGE = {"held": "#1a7f37", "lost": "#cf222e", "flaky": "#9a6700", "measured": "#
 MEANING = {"held": "it kept this from the program", "lost": "the program got this",
            "flaky": "repeats differ", "measured": "a number, no verdict",
            "not_run": "not tried, or nothing shown: see the evidence"}
-LEFT, TOP, WIDTH, HEIGHT = 330, 60, 92, 20
+LEFT, TOP, WIDTH, HEIGHT = 360, 60, 96, 20
+# No script and nothing from elsewhere, whatever a sandbox has said that is shown here.
+RULE = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
 
 
 def users(document):
@@ -33,6 +35,25 @@ def find(row, backend, user):
 
 def number(cell):
     return f"{cell['value']:.4g} {cell['unit']}".strip() if cell["value"] is not None else "-"
+
+
+def short(value):
+    """As many digits as a cell has room for."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= 10 * size:
+            return f"{value / size:.0f}{letter}"
+    return f"{value:.4g}"
+
+
+def unexpected(cell):
+    return cell["expected"] in ("held", "lost") and cell["outcome"] in ("held", "lost") and \
+        cell["outcome"] != cell["expected"]
+
+
+def titled(row):
+    """With the unit of what was measured."""
+    unit = next((cell["unit"] for cell in row["cells"] if cell["outcome"] == "measured"), "")
+    return f"{row['title']} ({unit})" if unit else row["title"]
 
 
 def shown(cell):
@@ -74,9 +95,7 @@ def markdown(document):
                 marks = []
                 for name in names:
                     cell = find(row, name, user)
-                    unexpected = cell and cell["expected"] in ("held", "lost") and \
-                        cell["outcome"] in ("held", "lost") and cell["outcome"] != cell["expected"]
-                    marks.append(shown(cell) + (" (!)" if unexpected else ""))
+                    marks.append(shown(cell) + (" (!)" if cell and unexpected(cell) else ""))
                 lines.append(f"| {row['title']} | {row['attacker']} | " + " | ".join(marks) + " |")
             lines.append("")
     lines.append("(!): other than the hypothesis said.")
@@ -88,22 +107,25 @@ def text(x, y, words, **more):
     return f'<text x="{x}" y="{y}"{attributes}>{html.escape(str(words))}</text>'
 
 
+def box_svg(x, y, width, outcome, label):
+    _, fill, pattern = LOOK[outcome]
+    place = f'x="{x + 1.5}" y="{y + 1.5}" width="{width - 3}" height="{HEIGHT - 3}"'
+    parts = [f'<rect {place} fill="{fill}" stroke="{EDGE[outcome]}" stroke-width="2"/>']
+    if pattern:
+        parts.append(f'<rect {place} fill="url(#{pattern})"/>')
+    parts.append(text(x + width / 2, y + HEIGHT - 6, label, text_anchor="middle", font_size=11,
+                      fill="#ffffff" if outcome == "lost" else "#111111"))
+    return "".join(parts)
+
+
 def cell_svg(x, y, width, row, cell):
-    letter, fill, pattern = LOOK[cell["outcome"]]
-    label = number(cell) if cell["outcome"] == "measured" else letter
+    label = short(cell["value"]) if cell["outcome"] == "measured" else \
+        LOOK[cell["outcome"]][0] + ("!" if unexpected(cell) else "")
     tip = (f"{row['title']}: {cell['backend']} as {cell['user']}\n{cell['outcome']} (hypothesis: "
            f"{cell['expected']}, {len(cell['repeats'])} repeats)\n{cell['evidence']}\n"
            f"For an attacker: {row['attacker']}\nLost when: {row['lost_when']}")
-    ink = "#ffffff" if cell["outcome"] == "lost" else "#111111"
-    parts = [f'<g class="cell {cell["outcome"]}"><title>{html.escape(tip)}</title>',
-             f'<rect x="{x + 1.5}" y="{y + 1.5}" width="{width - 3}" height="{HEIGHT - 3}" '
-             f'fill="{fill}" stroke="{EDGE[cell["outcome"]]}" stroke-width="2"/>']
-    if pattern:
-        parts.append(f'<rect x="{x + 1.5}" y="{y + 1.5}" width="{width - 3}" height="{HEIGHT - 3}" '
-                     f'fill="url(#{pattern})"/>')
-    parts.append(text(x + width / 2, y + HEIGHT - 6, label[:14], text_anchor="middle", fill=ink,
-                      font_size=9 if cell["outcome"] == "measured" else 11))
-    return "".join([*parts, "</g>"])
+    return (f'<g class="cell {cell["outcome"]}"><title>{html.escape(tip)}</title>'
+            + box_svg(x, y, width, cell["outcome"], label) + "</g>")
 
 
 def matrix(document):
@@ -116,7 +138,7 @@ def matrix(document):
         out.append(text(6, y + 16, title, font_weight="bold", font_size=13))
         y += HEIGHT + 4
         for row in rows:
-            out.append(text(14, y + HEIGHT - 6, row["title"][:52], font_size=11))
+            out.append(text(14, y + HEIGHT - 6, titled(row), font_size=11, **{"class": "row"}))
             for column, name in enumerate(names):
                 present = [find(row, name, user) for user in people]
                 present = [cell for cell in present if cell]
@@ -131,7 +153,7 @@ def matrix(document):
     if len(people) > 1:
         top += [text(LEFT + (column + 0.5) * WIDTH, TOP - 8, "root | user", text_anchor="middle",
                      font_size=9) for column in range(len(names))]
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y}" width="{width}" '
+    return (f'<svg class="matrix" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y}" width="{width}" '
             f'height="{y}" role="img" aria-label="families by backends" font-family="sans-serif">'
             '<defs><pattern id="stripes" width="6" height="6" patternUnits="userSpaceOnUse" '
             'patternTransform="rotate(45)"><rect width="2" height="6" fill="#999"/></pattern>'
@@ -151,17 +173,25 @@ def evidence_table(document):
     yield "</table>"
 
 
+def legend():
+    for name in OUTCOMES:
+        letter = "12" if name == "measured" else LOOK[name][0]
+        yield (f'<li><svg class="key" width="48" height="{HEIGHT}">{box_svg(0, 0, 48, name, letter)}'
+               f"</svg> {name.replace('_', ' ')}: {MEANING[name]}</li>")
+    yield "<li><b>!</b> beside a letter: other than the hypothesis said</li>"
+
+
 def page(document):
-    legend = "".join(f"<li><b>{LOOK[name][0]}</b> {name.replace('_', ' ')}: {MEANING[name]}</li>"
-                     for name in OUTCOMES)
     about = "".join(f"<li>{html.escape(line)}</li>" for line in head(document))
     return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Isolation, measured</title>'
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{RULE}'
+        "<title>Isolation, measured</title>"
         "<style>body{font:14px/1.4 sans-serif;margin:2em;color:#111;background:#fff}"
         "table{border-collapse:collapse;font-size:12px}td,th{border:1px solid #ccc;padding:2px 6px;"
-        "text-align:left;vertical-align:top}svg{max-width:100%;height:auto}</style></head><body>"
+        "text-align:left;vertical-align:top;overflow-wrap:anywhere}.matrix{max-width:100%;height:auto}"
+        ".legend{list-style:none;padding:0}.key{vertical-align:middle}</style></head><body>"
         f"<h1>Isolation, measured</h1><ul>{about}</ul><p>One program of harmless probes, run unchanged "
         "under each backend; each cell is what the host observed. There is no score: rows do not weigh "
         "the same. Point at a cell for its evidence, or read the table below.</p>"
-        f"<ul>{legend}</ul>{matrix(document)}<h2>Evidence</h2>"
+        f'<ul class="legend">{"".join(legend())}</ul>{matrix(document)}<h2>Evidence</h2>'
         + "".join(evidence_table(document)) + "</body></html>\n")
