@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -98,6 +99,48 @@ class Trace(unittest.TestCase):
             self.assertEqual(judge(None, {"index": 0}, seen).outcome, wanted, lines)
         self.assertEqual(judge(None, {"index": 0}, harness.Seen()).outcome, "not_run")
         self.assertEqual(judge(None, None, harness.Seen(trace=self.calls())).outcome, "not_run")
+
+
+class Functions(unittest.TestCase):
+    """trace/functions.c, on pages as the kernel's ring buffer has them."""
+    program = TREE + "/build/isobench-bin/isofunctions"
+
+    @staticmethod
+    def entry(address, kind=1):
+        return struct.pack("<IHBBiQQ", 24 // 4, kind, 0, 0, 7, address, 0xffff)
+
+    @staticmethod
+    def page(*entries, missed=False):
+        data = b"".join(entries)
+        return struct.pack("<QQ", 0, len(data) | missed << 31) + data.ljust(4080, b"\xee")
+
+    def found(self, *pages):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(b"".join(pages))
+            file.flush()
+            made = subprocess.run([self.program, file.name], stdin=subprocess.DEVNULL, capture_output=True,
+                                  text=True, check=True).stdout.splitlines()
+        return sorted(made[:-1]), made[-1]
+
+    def test_each_address_once_whatever_lies_between(self):
+        extend, stamp = struct.pack("<II", 30, 1), struct.pack("<II", 31, 1)
+        gap, long = struct.pack("<II8x", 29 | 1 << 5, 12), struct.pack("<IIH118x", 0, 124, 1)
+        end = struct.pack("<II", 29, 0)
+        self.assertEqual(self.found(
+            self.page(self.entry(0xa), extend, self.entry(0xb), gap, stamp, long, self.entry(0xa)),
+            self.page(self.entry(0xc), self.entry(0xd, kind=2), end, self.entry(0xe)),
+            self.page()), (["a", "b", "c"], "lost 0"))
+
+    def test_full_pages_and_lost_ones(self):
+        full = self.page(*(self.entry(i + 1) for i in range(4080 // 28)))
+        self.assertEqual(self.found(full)[1], "lost 0")
+        self.assertEqual(len(self.found(full)[0]), 145)
+        self.assertEqual(self.found(self.page(self.entry(1), missed=True), full)[1], "lost 1")
+
+    def test_an_entry_that_runs_past_its_page(self):
+        short = struct.pack("<QQ", 0, 4080) + struct.pack("<II", 0, 4060).ljust(4068, b"\0") + \
+            struct.pack("<IHBBi", 6, 1, 0, 0, 7)
+        self.assertEqual(self.found(short)[1], "lost 0")
 
 
 class Deciding(unittest.TestCase):

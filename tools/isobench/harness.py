@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts sandboxes, watches them from the host, and has the rows judge what was seen."""
+import contextlib
 import dataclasses
 import json
 import os
@@ -55,6 +56,21 @@ class Context:
         self.no_cgroup, self.no_trace = outer_cgroup.why_not(), hosttrace.why_not()
         self.random = set()    # what sandboxes have said their random numbers are
         self.answered = set()  # backends that have run the probe here at least once
+        self.plain_functions = set()  # of the host's kernel, that a working plain process reached
+        self._step, self._function_tracer = None, None
+
+    @contextlib.contextmanager
+    def step(self):
+        """Around one session of all backends."""
+        with contextlib.ExitStack() as self._step:
+            yield
+        self._function_tracer = None
+
+    def function_tracer(self):
+        """One for all backends: it takes seconds to switch."""
+        if not self._function_tracer:
+            self._function_tracer = self._step.enter_context(hosttrace.Functions(self.stage.tools))
+        return self._function_tracer
 
 
 def parse(said):
@@ -262,22 +278,24 @@ def boundary(context, backend, user, probes):
 
 
 def functions(context, backend, user, probes):
-    """The same run once more, with the host's function profile on, and a pause as long."""
-    seen = Seen()
-    if not os.path.exists(hosttrace.PROFILE):
-        seen.counts["why"] = "this host's kernel has no function profile"
-        return seen
-    try:
-        with hosttrace.Functions() as during:
-            seen = run(context, backend, user, probes)
-        with hosttrace.Functions() as idle:
-            time.sleep(max(1.0, seen.wall_s))
-    except OSError as error:
-        seen.counts["why"] = f"the function profile failed: {error.strerror}"
-        return seen
-    seen.counts.update(functions=len(during.names),
-                       functions_less_idle=len(during.names - idle.names))
-    return seen
+    """The functions of the host's kernel that a run with a waiting program reached, and a working one."""
+    counts = {"why": context.no_trace or hosttrace.Functions.why_not()}
+    if counts["why"]:
+        return Seen(counts=counts)
+    tracer = context.function_tracer()
+    for name, words in (("functions", probes), ("functions_loaded", LOAD)):
+        tracer.listen()
+        seen = run(context, backend, user, words, tracer=tracer)
+        reached, dropped = tracer.reached()
+        if not any(seen.facts.values()):
+            counts["why"] = "the probe gave no answer"
+            continue
+        counts[name], counts["dropped"] = len(reached), counts.get("dropped", 0) + dropped
+    if backend.name == "none":
+        context.plain_functions = reached
+    if context.plain_functions and "functions_loaded" in counts:
+        counts["functions_beyond"] = len(reached - context.plain_functions)
+    return Seen(counts=counts)
 
 
 def percentile(values, part):
@@ -383,12 +401,9 @@ def _run_session(context, backend, user, kind, detail, probes):
     if kind in ("look", "sweep"):
         return traced(context, backend, user, probes, whole=kind == "sweep")
     if kind == "boundary":
-        seen = boundary(context, backend, user, probes)
-        if not context.no_trace:
-            seen.counts.update(functions(context, backend, user, probes).counts)
-            loaded = functions(context, backend, user, LOAD).counts
-            seen.counts["functions_loaded"] = loaded.get("functions")
-        return seen
+        return boundary(context, backend, user, probes)
+    if kind == "functions":
+        return functions(context, backend, user, probes)
     if kind == "start":
         runs = [run(context, backend, user, probes) for _ in range(STARTS)]
         runs[-1].wall_s = statistics.median(one.wall_s for one in runs)

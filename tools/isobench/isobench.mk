@@ -4,16 +4,15 @@
 ISOBENCH := $(BUILD)/isobench-bin
 
 $(ISOBENCH)/isoprobe: $(patsubst %.c,$(OBJ)/guest/%.o,$(wildcard tools/isobench/probe/*.c))
-	$(call say,LINK,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(MUSL_CC) $(AGENT_CFLAGS) $(AGENT_LDFLAGS) -o $@ $^
-
 $(ISOBENCH)/isoinit: $(OBJ)/guest/tools/isobench/guest/init.o
+$(ISOBENCH)/isofunctions: $(OBJ)/guest/tools/isobench/trace/functions.o
+ISOBENCH_TOOLS := $(addprefix $(ISOBENCH)/,isoprobe isoinit isofunctions)
+$(ISOBENCH_TOOLS):
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MUSL_CC) $(AGENT_CFLAGS) $(AGENT_LDFLAGS) -o $@ $^
 
-isobench-tools: $(ISOBENCH)/isoprobe $(ISOBENCH)/isoinit
+isobench-tools: $(ISOBENCH_TOOLS)
 
 # The whole of it, with every backend that can be had: build/isobench/.
 isobench: deps

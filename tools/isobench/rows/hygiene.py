@@ -44,6 +44,18 @@ def descriptors(_context, _facts, seen):
                                       (f", the caller's {leaked[0]} is one" if leaked else ""))
 
 
+def functions(name, title, attacker):
+    def judge(_context, _facts, seen):
+        value, dropped = seen.counts.get(name), seen.counts.get("dropped")
+        if value is None:
+            return not_run(seen.counts.get("why") or "no plain process to compare with")
+        return measured(value, "functions", f"at least {value}, as {dropped} entries of the trace were "
+                        "lost" if dropped else "")
+    return Row("hygiene." + name, "hygiene", title, attacker,
+               "the host's function tracer, of all processes of a run from its start to its end",
+               "no verdict", "MMMMMMM", "functions", judge, WAIT, control=False)
+
+
 ROWS = (
     row("root", "Runs as the host's root", "a break-out is root at once", "Uid in /proc/PID/status",
         "one thread has uid 0", "LLLLLLH", all_threads(lambda t: t["uid"] == 0, "uid 0")),
@@ -65,15 +77,9 @@ ROWS = (
     row("exits", "Kinds of exits from a guest", "each is a path into the host that a guest takes at will",
         "reasons of kvm_exit in the host's trace", "no verdict", "MMMMMMM",
         counted("exits", "reasons", "no guest of KVM"), control=False),
-    row("functions", "Host kernel functions that ran, program waiting",
-        "code of the host's kernel that a sandbox exercises: more is not always worse",
-        "the host's function profile, of the whole run", "no verdict", "MMMMMMM",
-        counted("functions", "functions"), control=False),
-    row("functions_loaded", "Host kernel functions that ran, program working",
-        "as above, for system calls, files and sockets of the program",
-        "the host's function profile, of the whole run", "no verdict", "MMMMMMM",
-        counted("functions_loaded", "functions"), control=False),
-    row("functions_less_idle", "Program waiting, less what runs on an idle host", "as above",
-        "the host's function profile less that of a pause as long", "no verdict", "MMMMMMM",
-        counted("functions_less_idle", "functions"), control=False),
+    functions("functions", "Host kernel functions that ran, program waiting",
+              "code of the host's kernel that a sandbox exercises: more is not always worse"),
+    functions("functions_loaded", "Host kernel functions that ran, program working",
+              "as above, for system calls, files and sockets of the program"),
+    functions("functions_beyond", "Of these, not reached by a plain process", "what the boundary adds"),
 )
