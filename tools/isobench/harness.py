@@ -305,7 +305,7 @@ def percentile(values, part):
 def timer_ms(seconds, _folder):
     """How late a neighbour wakes up, in ms."""
     late, until = [], time.monotonic() + seconds
-    while time.monotonic() < until:
+    while not late or time.monotonic() < until:
         before = time.monotonic()
         time.sleep(0.002)
         late.append((time.monotonic() - before) * 1000)
@@ -315,7 +315,7 @@ def timer_ms(seconds, _folder):
 def sync_ms(seconds, folder):
     took, until = [], time.monotonic() + seconds
     with open(folder + "/neighbour", "wb", buffering=0) as file:
-        while time.monotonic() < until:
+        while not took or time.monotonic() < until:
             before = time.monotonic()
             file.write(b"x" * 4096)
             os.fdatasync(file.fileno())
