@@ -193,6 +193,14 @@ class Looking(unittest.TestCase):
         self.assertEqual(self.judge("visibility.boot_id", {"text": "1"}, boot_id=""), "not_run")
         self.assertEqual(self.judge("visibility.boot_id", None, **host), "not_run")
 
+    def test_the_processor_is_known_without_its_name(self):
+        def text(model, name):
+            return (f"processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 23\nmodel\t\t: {model}\n"
+                    f"model name\t: {name}\nstepping\t: 2\n\nprocessor\t: 1\nmodel\t\t: 7\n")
+        for model, wanted in ((1, "lost"), (7, "held")):
+            self.assertEqual(self.judge("visibility.cpu_model", {"text": text(model, "17/01")},
+                                        cpuinfo=text(1, "EPYC")), wanted)
+
     def test_idle_time_lies_between_or_not(self):
         seen = harness.Seen(uptimes=("10 5.00\n", "20 7.00\n"))
         for idle, wanted in (("5.00", "lost"), ("7.00", "lost"), ("7.01", "held"), ("4.99", "held")):

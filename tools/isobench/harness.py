@@ -238,8 +238,10 @@ def traced(context, backend, user, probes, whole):
 
 def channels(context, backend, user, kinds):
     """Two sandboxes at once; one after the other, all kinds."""
+    one = run(context, backend, user, [["nothing"]])
     context.stage.forget()
-    start = int((time.time() + backend.start_s) * 1000)
+    # Two start at once, and must be listening in time.
+    start = int((time.time() + 2 + 3 * one.wall_s) * 1000)
     speak, listen, bits = [], [], {}
     for kind in kinds:
         half = BITS // 2
@@ -302,20 +304,20 @@ def percentile(values, part):
     return sorted(values)[min(len(values) - 1, int(len(values) * part))]
 
 
-def timer_ms(seconds, _folder):
+def timer_ms(over, _folder):
     """How late a neighbour wakes up, in ms."""
-    late, until = [], time.monotonic() + seconds
-    while not late or time.monotonic() < until:
+    late = []
+    while not late or not over():
         before = time.monotonic()
         time.sleep(0.002)
         late.append((time.monotonic() - before) * 1000)
     return percentile(late, 0.99)
 
 
-def sync_ms(seconds, folder):
-    took, until = [], time.monotonic() + seconds
+def sync_ms(over, folder):
+    took = []
     with open(folder + "/neighbour", "wb", buffering=0) as file:
-        while not took or time.monotonic() < until:
+        while not took or not over():
             before = time.monotonic()
             file.write(b"x" * 4096)
             os.fdatasync(file.fileno())
@@ -324,15 +326,19 @@ def sync_ms(seconds, folder):
 
 
 def beside_victim(context, backend, user, probes, measure):
-    alone = measure(1.0, context.scratch)
-    result = {}
+    """A neighbour is measured alone for a moment, and from the start of the sandbox to its end."""
+    until, result, ended = time.monotonic() + 1, {}, threading.Event()
+    alone = measure(lambda: time.monotonic() > until, context.scratch)
 
     def neighbour():
-        result["beside"] = measure(backend.start_s + 1.5, context.scratch)
+        result["beside"] = measure(ended.is_set, context.scratch)
     thread = threading.Thread(target=neighbour)
     thread.start()
-    seen = run(context, backend, user, probes)
-    thread.join()
+    try:
+        seen = run(context, backend, user, probes)
+    finally:
+        ended.set()
+        thread.join()
     seen.victim = {"alone": alone, **result} if alone > 0 else None
     return seen
 

@@ -26,7 +26,6 @@ class Backend:
     controls = ("proc", "image")   # of rows/closed.py: those that it has, or could have
     has_image = False              # its root is an image, not the folder
     boundary = ("isoprobe",)  # names of the processes that face the program
-    start_s = 2              # until a sandbox surely listens, in the lab
     # Where the sandbox finds things: names for the words of the probes.
     paths = {"work": "/work", "shared": "/shared/lock", "cache_file": "/shared/cache"}
 

@@ -5,7 +5,6 @@ from backends.oci import Runtime
 
 class Container(Runtime):
     name = program = "crun"
-    start_s = 4
 
 
 BACKEND = Container()

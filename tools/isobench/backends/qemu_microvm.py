@@ -47,7 +47,6 @@ class Microvm(Backend):
     program = "qemu-system-x86_64"
     controls = ("kvm", "proc", "image")
     boundary = ("qemu-system",)
-    start_s = 8
 
     def why_not(self):
         if (missing := super().why_not()):

@@ -5,7 +5,6 @@ from backends.oci import Runtime
 
 class Container(Runtime):
     name = program = "runc"
-    start_s = 4
 
 
 BACKEND = Container()

@@ -7,7 +7,6 @@ class Gvisor(Runtime):
     name = program = "runsc"
     options = ("--platform=ptrace", "--network=none")
     boundary = ("exe", "runsc")
-    start_s = 8
 
 
 BACKEND = Gvisor()

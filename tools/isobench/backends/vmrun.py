@@ -14,7 +14,6 @@ class Vmrun(Backend):
     controls = ("kvm", "namespaces", "proc", "image")
     has_image = True
     boundary = ("vmrun-monitor", "vmrun-scribe", "vmrun-extractor")
-    start_s = 8
     paths = {"work": "/task", "shared": "/shared/lock", "cache_file": "/shared/cache"}
 
     def why_not(self):

@@ -57,6 +57,17 @@ def mounts(context, facts, _seen):
     return held("no mount names the host's folder")
 
 
+def processor(cpuinfo):
+    """What tells processors apart. The name need not be there for it, and is not in every guest."""
+    fields = {}
+    for line in cpuinfo.splitlines():
+        key, _, value = line.partition(":")
+        fields.setdefault(key.strip(), value.strip())
+    names = ("vendor_id", "cpu family", "model", "stepping",  # of x86_64, then of aarch64
+             "CPU implementer", "CPU variant", "CPU part", "CPU revision")
+    return " ".join(fields[name] for name in names if name in fields)
+
+
 def idle_time(_context, facts, seen):
     if (silent := nothing_said(facts)):
         return silent
@@ -105,10 +116,8 @@ ROWS = (
     row("uptime", "When the host was booted", "knows how long it was not patched; joins sandboxes",
         "boot moment compared", "within one second of the host's", "LLLLHHH", words("machine"), uptime),
     row("cpu_model", "The processor's model", "chooses the side channel that fits",
-        "first model name compared", "it is the host's", "LLLLLLL",
-        words("text", "/proc/cpuinfo"),
-        same_as_host("text", "cpuinfo", lambda text: next(
-            (line for line in text.splitlines() if line.startswith("model name")), text))),
+        "vendor, family, model and stepping of the first processor compared", "they are the host's",
+        "LLLLLLL", words("text", "/proc/cpuinfo"), same_as_host("text", "cpuinfo", processor)),
     row("load", "How busy the host is", "sees when neighbours work",
         "idle time read by the host before and after", "what was read lies between", "LLLLHHH",
         words("text", "/proc/uptime"), idle_time),
