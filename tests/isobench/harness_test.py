@@ -101,6 +101,15 @@ class Trace(unittest.TestCase):
         self.assertEqual(judge(None, None, harness.Seen(trace=self.calls())).outcome, "not_run")
 
 
+    def test_past_the_check_of_rights_is_lost_whatever_fails_behind_it(self):
+        judge = next(row.judge for row in ROWS if row.id == "reach.machine")
+        fence = trace_line(7, "enter", 3, "15b00000, 0, 0, 0, 0, 0")
+        for number, result, wanted in ((159, -22, "lost"), (159, -1, "held"), (175, -8, "lost"),
+                                       (169, -22, "held"), (227, -22, "held")):
+            seen = harness.Seen(trace=self.calls(fence, trace_line(7, "exit", number, result)))
+            self.assertEqual(judge(None, {"index": 0}, seen).outcome, wanted, (number, result))
+
+
 class Functions(unittest.TestCase):
     """trace/functions.c, on pages as the kernel's ring buffer has them."""
     program = TREE + "/build/isobench-bin/isofunctions"

@@ -6,7 +6,7 @@ from rows.base import Row, granted, held, lost, measured, not_run, nothing_said,
 READ, OPENAT, SOCKET, PTRACE, MOUNT, MKNOD, MKNODAT = 0, 257, 41, 101, 165, 133, 259
 KEYCTL, UNSHARE, PERF, FANOTIFY, SETNS, HANDLE, READV = 250, 272, 298, 300, 308, 304, 310
 BPF, USERFAULT, IO_URING, OPEN, FSOPEN, OPEN_TREE = 321, 323, 425, 2, 430, 428
-MODULE, UNLOAD, KEXEC, REBOOT, SETTIME = 175, 176, 246, 169, 227
+MODULE, UNLOAD, KEXEC, ADJTIME = 175, 176, 246, 159
 EPERM = 1
 
 
@@ -116,8 +116,8 @@ ROWS = (
     row("node", "A host disk by a device node of its own", "reads and writes any disk",
         "a token on a loop device of the host", "the token was read", "LHHHHHH",
         words("node", "/dev", "{disk_major}", "{disk_minor}"), shows_token("disk", "text")),
-    traced("machine", "Modules, kexec, reboot, time", "owns the machine", words("machine_calls"),
-           granted(MODULE, UNLOAD, KEXEC, REBOOT, SETTIME, allow=past_rights), "LHHHHHH"),
+    traced("machine", "Modules, kexec, time", "owns the machine", words("machine_calls"),
+           granted(MODULE, UNLOAD, KEXEC, ADJTIME, allow=past_rights), "LHHHHHH"),
     traced("namespaces", "Namespaces", "leaves its own, or makes new ones", words("namespaces"),
            granted(SETNS, UNSHARE), "LLHHHHH"),
     traced("handles", "Files by handle, fanotify", "opens files past its root; watches others",
