@@ -156,7 +156,7 @@ def matrix(document):
     return (f'<svg class="matrix" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y}" width="{width}" '
             f'height="{y}" role="img" aria-label="families by backends" font-family="sans-serif">'
             '<defs><pattern id="stripes" width="6" height="6" patternUnits="userSpaceOnUse" '
-            'patternTransform="rotate(45)"><rect width="2" height="6" fill="#999"/></pattern>'
+            'patternTransform="rotate(45)"><rect width="2" height="6" fill="#ccc"/></pattern>'
             '<pattern id="dots" width="6" height="6" patternUnits="userSpaceOnUse">'
             '<circle cx="1.5" cy="1.5" r="1" fill="#bbb"/></pattern></defs>'
             + "".join(top + out) + "</svg>")

@@ -7,6 +7,9 @@ class Plain(Backend):
     name = "none"
     controls = ()
 
+    def version(self):
+        return "a plain process"
+
     def names(self, stage):
         return {"shared": stage.rootfs + "/shared/lock", "cache_file": stage.rootfs + "/shared/cache",
                 "work": None}  # the harness puts the box's own folder in
