@@ -17,11 +17,11 @@ setup_file() {
     isobench strong
 }
 
-# outcome BACKEND ROW
+# outcome BACKEND ROW [NAME]
 outcome() {
     jq -r --arg backend "$1" --arg row "$2" \
         '.rows[] | select(.id == $row) | .cells[] | select(.backend == $backend) | .outcome' \
-        "$results/strong/isobench.json"
+        "$results/${3:-strong}/isobench.json"
 }
 
 @test "isobench: the short profile: the plain process loses, and every row was tried" {
@@ -37,7 +37,7 @@ jsonschema.validate(json.load(open(sys.argv[1])), json.load(open("doc/isobench.s
 # A canary that is exposed is found: by its token, by its word, by the trace, by its process.
 @test "isobench: what the plain process gets at is found, and is not in a guest" {
     for row in visibility.{boot_id,kernel_log,processes,environ_of_others,environ,files,mounts,descriptors} \
-        reach.{sweep,io_uring,bpf,keyring,node,devices} channels.{lock,abstract,shm,sysv} \
+        reach.{sweep,io_uring,bpf,keyring,node,devices} \
         network.{loopback,address,metadata,dns,udp,abstract,socket_path} \
         containment.{output,disk,processes,memory,survivors}; do
         echo "$row: none $(outcome none "$row"), vmrun $(outcome vmrun "$row")"
@@ -47,6 +47,21 @@ jsonschema.validate(json.load(open(sys.argv[1])), json.load(open("doc/isobench.s
     for row in hygiene.{root,capabilities,no_new_privs,seccomp,namespaces,descriptors}; do
         [ "$(outcome none "$row")" = lost ]
         [ "$(outcome vmrun "$row")" = held ]
+    done
+}
+
+# Slots of 20 ms are missed when others want the machine: then once more, and never held.
+@test "isobench: two plain processes can talk in four ways, two guests in none of them" {
+    local name=strong
+    for kind in lock abstract shm sysv; do
+        [ "$(outcome none "channels.$kind")" = lost ] || name=again
+        [ "$(outcome vmrun "channels.$kind")" != lost ]
+    done
+    [ $name = strong ] || isobench again --backend none --backend vmrun --row channels
+    for kind in lock abstract shm sysv; do
+        echo "$kind: none $(outcome none "channels.$kind" $name), vmrun $(outcome vmrun "channels.$kind" $name)"
+        [ "$(outcome none "channels.$kind" $name)" = lost ]
+        [ "$(outcome vmrun "channels.$kind" $name)" = held ]
     done
 }
 
