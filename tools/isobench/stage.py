@@ -18,7 +18,6 @@ class Stage:
         self.tools, self.folder = tools, folder
         self.rootfs, self.image = folder + "/rootfs", folder + "/root.erofs"
         self.tampered_image, self.image_sha256 = folder + "/tampered.erofs", ""
-        self.tampered_rootfs = folder + "/tampered"
 
     def make(self):
         shutil.rmtree(self.folder, ignore_errors=True)

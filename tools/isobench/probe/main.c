@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* close() of descriptors that cannot be open: trace.py knows the number too. */
+/* close() of descriptors that cannot be open: hosttrace.py knows the number too. */
 enum { FENCE = 0x15b00000, SECONDS_DEFAULT = 20, EXIT_NO_PROBE = 2 };
 
 static const struct probe *const tables[] = {
