@@ -196,17 +196,16 @@ class Run:
 
     def _kill_when_running(self, process):
         """kill -9 of what was started, and of nothing else, once the probe is there."""
-        until = time.monotonic() + 30
-        while time.monotonic() < until and process.poll() is None:
+        until, there = time.monotonic() + 30, False
+        while not there and time.monotonic() < until and process.poll() is None:
             names = {outer_cgroup.read(f"/proc/{pid}/comm").strip()
                      for pid in (self.outer.processes() if self.outer else [process.pid])}
-            if any(name.startswith(self.backend.boundary) for name in names):
-                break
+            there = any(name.startswith(self.backend.boundary) for name in names)
             time.sleep(0.1)
         time.sleep(1)  # a guest needs a moment until its program runs
         if process.poll() is None:
             process.kill()
-            self.seen.killed = True
+            self.seen.killed = there
 
     def _collect(self, said, errors, watch):
         text, self.seen.err_bytes = self.backend.output(self.box, said.kept, errors.total)
@@ -294,9 +293,10 @@ def functions(context, backend, user, probes):
             counts["why"] = "the probe gave no answer"
             continue
         counts[name], counts["dropped"] = len(reached), counts.get("dropped", 0) + dropped
-    if backend.name == "none":
+    # REACHED is of the working program from here on.
+    if "functions_loaded" in counts and backend.name == "none":
         context.plain_functions = reached
-    if context.plain_functions and "functions_loaded" in counts:
+    if "functions_loaded" in counts and context.plain_functions:
         counts["functions_beyond"] = len(reached - context.plain_functions)
     return Seen(counts=counts)
 

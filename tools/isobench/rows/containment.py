@@ -63,7 +63,7 @@ def left_over(_context, facts, seen):
 
 def left_after_kill(_context, _facts, seen):
     if not seen.killed:
-        return not_run("it had ended before it could be killed")
+        return not_run("it was not there when it was to be killed")
     return (lost if seen.left else held)(
         f"{len(seen.left)} processes one second after kill -9: {', '.join(seen.left[:4])}")
 
