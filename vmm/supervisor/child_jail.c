@@ -3,6 +3,7 @@
 #include "supervisor/child_jail.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <seccomp.h>
 #include <stdio.h>
@@ -63,6 +64,18 @@ int child_order(struct child *child, const struct jail_order *order, struct err 
     return 0;
 }
 
+/*
+ * The kernel takes a network namespace apart behind an rcu_barrier() or two, and so it does a VM:
+ * one that goes with its process holds up the VM that goes at the same time. A run can do without.
+ */
+static void child_keep_net_ns(struct child *child)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)child->pid);
+    child->net_ns_fd = open(path, O_RDONLY | O_CLOEXEC);
+}
+
 int child_confined(struct child *child, const struct jail_ground *ground, struct err *err)
 {
     struct pollfd channel = {.fd = child->jail, .events = POLLIN};
@@ -82,8 +95,10 @@ int child_confined(struct child *child, const struct jail_ground *ground, struct
     if (fd_set_nonblocking(child->jail, err) < 0)
         return -1;
     if (proof_confined(
-            child->pid, ground, child->fds, child->fd_count, abi, &child->controls, err) == 0)
+            child->pid, ground, child->fds, child->fd_count, abi, &child->controls, err) == 0) {
+        child_keep_net_ns(child);
         return 0;
+    }
     err_wrap(err, "%s is not in its jail", child->name);
     return child_forgive(child, err);
 }

@@ -34,6 +34,7 @@ struct child {
     int jail;          /* the same of the jail's (jail/order.h); -1 without a jail */
     uint32_t controls; /* enum jail_control: read back so far */
     bool gated;        /* the gate is still closed */
+    int net_ns_fd;     /* its network namespace, which goes when this is closed; -1 without */
     struct jail_order order;
     int fds[CHILD_FDS_MAX + 3]; /* that it was given, by its own numbers */
     size_t fd_count;
@@ -44,7 +45,7 @@ struct child {
 
 #define CHILD_INIT                                                                                 \
     {                                                                                              \
-        .pid_fd = -1, .ipc = -1, .jail = -1                                                        \
+        .pid_fd = -1, .ipc = -1, .jail = -1, .net_ns_fd = -1                                       \
     }
 
 /*
@@ -65,7 +66,7 @@ void child_reap(struct child *child);
  * (Segmentation fault)". */
 void child_end_text(const struct child *child, char *text, size_t size);
 
-/* Kill, reap, close. Safe on any state. */
+/* Kill, reap, close; not net_ns_fd. Safe on any state. */
 void child_fini(struct child *child);
 
 #endif

@@ -451,6 +451,10 @@ void supervise_drain(struct supervision *run)
 
 void supervise_free(struct supervision *run)
 {
+    struct child *const children[] = {&run->monitor, &run->scribe, &run->extractor, &run->salvager};
+
+    for (size_t i = 0; i < sizeof(children) / sizeof(children[0]); i++)
+        fd_close(&children[i]->net_ns_fd);
     for (int i = 0; i < 2; i++)
         live_stop(&run->live[i]);
     if (run->loop.epoll_fd >= 0)

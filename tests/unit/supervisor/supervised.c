@@ -125,6 +125,7 @@ int set_up(void **state)
     memset(&outcome, 0, sizeof(outcome));
     /* What a test that runs nothing has to free. */
     run.loop.epoll_fd = run.signal_fd = run.artifacts_fd = -1;
+    run.monitor = run.scribe = run.extractor = run.salvager = (struct child)CHILD_INIT;
     run.live[0] = run.live[1] = (struct live)LIVE_INIT;
     make_programs();
     out = text_format("%s/out", root);
