@@ -12,7 +12,6 @@
 
 static const struct arch_cap required_caps[] = {
     {KVM_CAP_USER_MEMORY, "KVM_CAP_USER_MEMORY", false},
-    {KVM_CAP_IRQFD, "KVM_CAP_IRQFD", false},
     {KVM_CAP_IOEVENTFD, "KVM_CAP_IOEVENTFD", false},
     {KVM_CAP_IMMEDIATE_EXIT, "KVM_CAP_IMMEDIATE_EXIT", true},
     {0, NULL, false},
@@ -85,14 +84,12 @@ int kvm_set_memory(int vm_fd, const struct guest_mem *mem, struct err *err)
     return 0;
 }
 
-int kvm_ioeventfd(int vm_fd, gpa_t address, uint32_t value, int event_fd, struct err *err)
+int kvm_ioeventfd(int vm_fd, gpa_t address, int event_fd, struct err *err)
 {
     struct kvm_ioeventfd ioeventfd = {
         .addr = address.value,
         .len = 4,
-        .datamatch = value,
         .fd = event_fd,
-        .flags = KVM_IOEVENTFD_FLAG_DATAMATCH,
     };
 
     if (ioctl(vm_fd, KVM_IOEVENTFD, &ioeventfd) < 0)
@@ -100,21 +97,15 @@ int kvm_ioeventfd(int vm_fd, gpa_t address, uint32_t value, int event_fd, struct
     return 0;
 }
 
-int kvm_irqfd(int vm_fd, uint32_t gsi, int event_fd, struct err *err)
+void kvm_irq_edge(int vm_fd, uint32_t gsi)
 {
-    struct kvm_irqfd irqfd = {.fd = (uint32_t)event_fd, .gsi = gsi};
+    struct kvm_irq_level line = {.irq = gsi, .level = 1};
+    int failed = ioctl(vm_fd, KVM_IRQ_LINE, &line);
 
-    if (ioctl(vm_fd, KVM_IRQFD, &irqfd) < 0)
-        return err_sys(err, "cannot register an interrupt (KVM_IRQFD)");
-    return 0;
-}
-
-void kvm_irqfd_remove(int vm_fd, uint32_t gsi, int event_fd)
-{
-    struct kvm_irqfd irqfd = {
-        .fd = (uint32_t)event_fd, .gsi = gsi, .flags = KVM_IRQFD_FLAG_DEASSIGN};
-
-    (void)ioctl(vm_fd, KVM_IRQFD, &irqfd);
+    line.level = 0;
+    failed |= ioctl(vm_fd, KVM_IRQ_LINE, &line);
+    must(failed ==
+         0); /* with interrupt controllers in the kernel nothing can (virt/kvm/kvm_main.c) */
 }
 
 int kvm_vcpu_create(int kvm_fd, int vm_fd, uint32_t index, struct kvm_vcpu *vcpu, struct err *err)

@@ -27,13 +27,14 @@ int kvm_create_vm(int kvm_fd, struct err *err);
 int kvm_set_memory(int vm_fd, const struct guest_mem *mem, struct err *err);
 
 /* A write of VALUE (32 bits) to ADDRESS signals EVENT_FD instead of leaving to the monitor. */
-int kvm_ioeventfd(int vm_fd, gpa_t address, uint32_t value, int event_fd, struct err *err);
+int kvm_ioeventfd(int vm_fd, gpa_t address, int event_fd, struct err *err);
 
-/* A write to EVENT_FD raises GSI (edge). */
-int kvm_irqfd(int vm_fd, uint32_t gsi, int event_fd, struct err *err);
-
-/* The end of that; that there was none is no error. */
-void kvm_irqfd_remove(int vm_fd, uint32_t gsi, int event_fd);
+/*
+ * Raise GSI, an edge, at once. An irqfd would do it with one call and not two, but on a worker of
+ * the kernel's, as pins of the IOAPIC need a lock that sleeps, and each costs the end of the VM a
+ * grace period of SRCU.
+ */
+void kvm_irq_edge(int vm_fd, uint32_t gsi);
 
 /* A vCPU: its fd, and the shared page through which KVM reports exits. */
 struct kvm_vcpu {

@@ -5,6 +5,7 @@
  */
 #include "monitor/machine.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +26,6 @@
 
 enum {
     MACHINE_CPUS_MAX = 16,
-    INTERRUPT_PAUSE_NS = 60 * 1000,
     DRAIN_MS = 300, /* less than the supervisor gives a monitor that is told to halt */
     /* A TX queue that is full is empty after fewer turns of the device. */
     DRAIN_TURNS = 16,
@@ -58,8 +58,9 @@ struct machine {
     bool vcpu_gone;
     struct ipc_ended vcpu_ended;
     struct vcpu *vcpu_culprit;
-    int vcpu_event_fd; /* wakes the loop when vcpu_gone was set */
-    struct loop_source vcpu_source;
+
+    int bell_fd; /* eventfd: a device may have work, or vcpu_gone was set */
+    struct loop_source bell_source;
 };
 
 /* ---- the end: the first reason wins ---- */
@@ -97,21 +98,43 @@ static void machine_vcpu_ended(void *context, struct vcpu *vcpu, const struct ip
         machine->vcpu_culprit = vcpu;
     }
     pthread_mutex_unlock(&machine->vcpu_lock);
-    failed = fd_write_all(machine->vcpu_event_fd, &one, sizeof(one));
-    must(failed == 0); /* an eventfd of our own, far from its end */
+    failed = fd_write_all(machine->bell_fd, &one, sizeof(one));
+    must(failed == 0 || errno == EAGAIN); /* an eventfd of our own, perhaps at its end */
 }
 
-static void machine_vcpu_event(void *context, uint32_t events)
+static void machine_look_at_vcpus(struct machine *machine)
 {
-    struct machine *machine = context;
     struct ipc_ended ended;
+    bool gone;
 
-    (void)events;
     pthread_mutex_lock(&machine->vcpu_lock);
+    gone = machine->vcpu_gone;
     ended = machine->vcpu_ended;
     machine->culprit = machine->vcpu_culprit;
     pthread_mutex_unlock(&machine->vcpu_lock);
-    machine_end(machine, &ended);
+    if (gone)
+        machine_end(machine, &ended);
+}
+
+/* One bell for all: who rang can be seen at what there is to do. */
+static void machine_bell(void *context, uint32_t events)
+{
+    struct machine *machine = context;
+    uint64_t rings;
+
+    (void)events;
+    /* Before anything is looked at: what comes later rings again. */
+    (void)!read(machine->bell_fd, &rings, sizeof(rings));
+    for (uint32_t i = 0; i < machine->device_count && !machine->over; i++)
+        mmio_kick(machine->devices[i]);
+    machine_look_at_vcpus(machine);
+}
+
+static void machine_interrupt(void *context, uint32_t line)
+{
+    const struct machine *machine = context;
+
+    kvm_irq_edge(machine->vm_fd, line);
 }
 
 /* The guest is to be stopped from outside: what its devices look like helps to see why. */
@@ -207,19 +230,17 @@ static int machine_add_device(struct machine *machine, struct mmio_device *devic
 {
     uint32_t index = machine->device_count;
     uint64_t base = arch_device_gpa(index).value;
+    const struct mmio_wiring wiring = {.bell_fd = machine->bell_fd,
+        .interrupt = machine_interrupt,
+        .context = machine,
+        .line = arch_device_gsi(index)};
 
     must(index < ARCH_DEVICES_MAX);
     device->broken = machine_device_broken;
     device->broken_context = machine;
     machine->devices[machine->device_count++] = device;
-    for (uint32_t i = 0; i < device->model.ops->queue_count; i++) {
-        if (kvm_ioeventfd(machine->vm_fd, gpa(base + MMIO_QUEUE_NOTIFY), i,
-                device->queues[i].kick_fd, err) < 0)
-            return -1;
-    }
-    if (kvm_irqfd(machine->vm_fd, arch_device_gsi(index), device->irq_fd, err) < 0)
-        return -1;
-    return mmio_attach(device, &machine->loop, err);
+    mmio_wire(device, &wiring);
+    return kvm_ioeventfd(machine->vm_fd, gpa(base + MMIO_QUEUE_NOTIFY), machine->bell_fd, err);
 }
 
 /* The disks in the order of the record, then vsock: the guest finds them in this order. */
@@ -333,14 +354,11 @@ static int machine_build_failed(struct err *err)
 
 static int machine_watch(struct machine *machine, struct err *err)
 {
-    machine->vcpu_event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (machine->vcpu_event_fd < 0)
-        return err_sys(err, "cannot create an eventfd");
-    machine->vcpu_source.ready = machine_vcpu_event;
-    machine->vcpu_source.context = machine;
+    machine->bell_source.ready = machine_bell;
+    machine->bell_source.context = machine;
     machine->ipc_source.ready = machine_ipc;
     machine->ipc_source.context = machine;
-    if (loop_add(&machine->loop, &machine->vcpu_source, machine->vcpu_event_fd, EPOLLIN, err) < 0)
+    if (loop_add(&machine->loop, &machine->bell_source, machine->bell_fd, EPOLLIN, err) < 0)
         return -1;
     return loop_add(&machine->loop, &machine->ipc_source, IPC_FD, EPOLLIN, err);
 }
@@ -368,22 +386,6 @@ static int machine_start(struct machine *machine, struct jail *jail, struct err 
     return 0;
 }
 
-/*
- * The kernel would do this too, when the VM goes, but then for all interrupts at once: SRCU grants
- * an expedited grace period only to who asks when it has been idle for 25 us, and the others wait
- * for an ordinary one, some 15 ms.
- */
-static void machine_remove_interrupts(struct machine *machine)
-{
-    for (uint32_t i = 0; i < machine->device_count; i++) {
-        uint64_t idle_ns = clock_mono_ns() + INTERRUPT_PAUSE_NS;
-
-        while (i > 0 && clock_mono_ns() < idle_ns)
-            continue;
-        kvm_irqfd_remove(machine->vm_fd, arch_device_gsi(i), machine->devices[i]->irq_fd);
-    }
-}
-
 /* The vCPUs stand still after this; then their registers and counts are final. */
 static void machine_stop(struct machine *machine)
 {
@@ -399,7 +401,6 @@ static void machine_stop(struct machine *machine)
         arch_vcpu_registers(culprit->kvm.fd, &machine->ended);
     if (machine->setup->console)
         console_finish(&machine->console, &machine->ended);
-    machine_remove_interrupts(machine);
 }
 
 static void machine_drain_late(void *context)
@@ -430,10 +431,9 @@ static void machine_drain(struct machine *machine)
 
     if (!machine_may_have_output(machine))
         return;
-    loop_remove(&machine->loop, &machine->vcpu_source); /* its event is there for ever */
     session_drain(&machine->session);
-    for (int i = 0; i < DRAIN_TURNS; i++) /* each queue's doorbell means all of them */
-        mmio_kick(vsock_device(machine->session.vsock), 0);
+    for (int i = 0; i < DRAIN_TURNS; i++)
+        mmio_kick(vsock_device(machine->session.vsock));
     loop_timer_set(&machine->loop, &late, until);
     while (!session_is_drained(&machine->session) && clock_mono_ns() < until) {
         if (loop_run(&machine->loop, &err) < 0)
@@ -445,7 +445,7 @@ static void machine_drain(struct machine *machine)
 static int machine_prepare(struct machine *machine, struct err *err)
 {
     machine->vm_fd = -1;
-    machine->ipc_source.fd = machine->vcpu_source.fd = machine->vcpu_event_fd = -1;
+    machine->ipc_source.fd = machine->bell_source.fd = machine->bell_fd = -1;
     for (uint32_t i = 0; i < MACHINE_CPUS_MAX; i++)
         machine->vcpus[i].kvm.fd = -1;
     pthread_mutex_init(&machine->vcpu_lock, NULL);
@@ -455,6 +455,9 @@ static int machine_prepare(struct machine *machine, struct err *err)
     if (machine->setup->console && fd_set_nonblocking(MONITOR_FD_CONSOLE, err) < 0)
         return -1;
     console_init(&machine->console, MONITOR_FD_CONSOLE);
+    machine->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (machine->bell_fd < 0)
+        return err_sys(err, "cannot create an eventfd");
     return loop_init(&machine->loop, err);
 }
 

@@ -17,8 +17,8 @@
 static const struct powers_call loop_calls[] = {
     POWERS_CALL(epoll_wait, "whatever comes first"),
     POWERS_CALL(epoll_ctl, "a pipe that is full, a stream that has ended"),
-    POWERS_CALL(read, "the gate; doorbells; the task's stdin"),
-    POWERS_CALL(write, "interrupts; the task's output to the scribe"),
+    POWERS_CALL(read, "the gate; the doorbell; the task's stdin"),
+    POWERS_CALL(write, "the task's output to the scribe; the doorbell"),
     POWERS_CALL(preadv, "a disk"),
     POWERS_CALL(pwritev, "a disk"),
     POWERS_CALL_IF(fallocate, "a disk: discard and write zeroes",
@@ -28,7 +28,7 @@ static const struct powers_call loop_calls[] = {
     POWERS_CALL(futex, "registers of devices are shared with the vCPU threads"),
     POWERS_CALL_IF(
         tgkill, "kick a vCPU out of KVM_RUN", {POWERS_SELF, 0, 0}, {POWERS_IS, 2, SIGUSR1}),
-    POWERS_CALL_IF(ioctl, "the end: interrupts go one by one", {POWERS_IS, 1, KVM_IRQFD}),
+    POWERS_CALL_IF(ioctl, "interrupts", {POWERS_IS, 1, KVM_IRQ_LINE}),
     POWERS_CALL(getpid, "pthread_kill()"),
     POWERS_CALL(rt_sigprocmask, "pthread_kill()"),
     POWERS_CALL(
@@ -41,7 +41,7 @@ static const struct powers_call loop_calls[] = {
 static const struct powers_call vcpu_calls[] = {
     POWERS_CALL_IF(ioctl, "run the guest", {POWERS_IS, 1, KVM_RUN}),
     POWERS_CALL(futex, "the gate; registers of devices are shared with the loop"),
-    POWERS_CALL(write, "interrupts, the console; wake the loop when the vCPU ends"),
+    POWERS_CALL(write, "the console; the doorbell, for devices and when the vCPU ends"),
     POWERS_CALL(rt_sigreturn, "after the kick"),
     POWERS_CALL(clock_gettime, "CPU time of the thread, at its end"),
     POWERS_CALL(rt_sigprocmask, "end of a thread"),

@@ -282,10 +282,10 @@ static int blk_request(struct blk *blk, struct queue *queue, struct err *err)
     return 0;
 }
 
-static int blk_process(void *context, struct mmio_device *device, uint32_t index, struct err *err)
+static int blk_process(void *context, struct mmio_device *device, struct err *err)
 {
     struct blk *blk = context;
-    struct queue *queue = mmio_queue(device, index);
+    struct queue *queue = mmio_queue(device, 0);
     uint64_t bytes = 0;
 
     for (int i = 0; i < BLK_BATCH_MAX_REQUESTS && bytes < BLK_BATCH_MAX_BYTES; i++) {

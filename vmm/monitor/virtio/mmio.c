@@ -4,10 +4,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/num.h"
 #include "monitor/virtio/mmio_regs.h"
 
@@ -25,19 +23,6 @@ static void mmio_unlock(struct mmio_device *device)
     must(failed == 0);
 }
 
-/*
- * Adds to an eventfd. A count at its end is not added to, but readable, which is all that is
- * wanted. Nothing else fails with one of our own (fs/eventfd.c); a doorbell that was lost without a
- * word would be a guest that hangs.
- */
-static void mmio_ring(int fd)
-{
-    const uint64_t one = 1;
-    ssize_t count = write(fd, &one, sizeof(one));
-
-    must(count == sizeof(one) || errno == EAGAIN);
-}
-
 static uint64_t mmio_offer(const struct mmio_device *device)
 {
     return device->model.features | VIRTIO_F_VERSION_1;
@@ -46,21 +31,19 @@ static uint64_t mmio_offer(const struct mmio_device *device)
 static void mmio_interrupt(struct mmio_device *device, unsigned int bit)
 {
     /* Release: orders what the interrupt is about (used.idx, the status register) before the bit,
-     * for a vCPU thread that loads the bit with acquire on behalf of the driver. The eventfd comes
+     * for a vCPU thread that loads the bit with acquire on behalf of the driver. The edge comes
      * last: a driver that is interrupted finds the bit. */
     atomic_fetch_or_explicit(&device->interrupt_status, bit, memory_order_release);
-    mmio_ring(device->irq_fd);
+    device->wiring.interrupt(device->wiring.context, device->wiring.line);
 }
 
-/* The device gives up until the driver resets it (§2.1.2). */
+/* The device gives up until the driver resets it (§2.1.2), which mmio_kick() tells the driver. */
 static void mmio_break(struct mmio_device *device, const struct err *err)
 {
     device->status |= STATUS_NEEDS_RESET;
     device->breakage = *err;
     (void)err_wrap(&device->breakage, "%s", device->model.name);
     device->breakage_pending = true;
-    if (device->status & STATUS_DRIVER_OK)
-        mmio_interrupt(device, INTERRUPT_CONFIG);
 }
 
 static void mmio_reset(struct mmio_device *device)
@@ -78,7 +61,7 @@ static void mmio_reset(struct mmio_device *device)
     device->queue_select = 0;
     device->reset_pending = true;
     atomic_store_explicit(&device->interrupt_status, 0, memory_order_release);
-    mmio_wake(device, 0);
+    mmio_wake(device);
 }
 
 /* DRIVER_OK: the queues are checked here, once, and never again looked up from the registers. */
@@ -94,13 +77,11 @@ static void mmio_activate(struct mmio_device *device)
         if (queue_activate(&queue->queue, device->mem, &queue->registers, &err) < 0) {
             (void)err_wrap(&err, "queue %u", i);
             mmio_break(device, &err);
-            mmio_wake(device, 0);
-            return;
+            break;
         }
     }
-    /* A doorbell that rang before this point found nothing active: ring them all again. */
-    for (uint32_t i = 0; i < device->model.ops->queue_count; i++)
-        mmio_wake(device, i);
+    /* A doorbell that rang before this point found nothing active: ring again. */
+    mmio_wake(device);
 }
 
 static bool mmio_features_fit(const struct mmio_device *device)
@@ -235,7 +216,7 @@ void mmio_write(struct mmio_device *device, uint64_t offset, const uint8_t *byte
     value = le32_load(bytes);
     if (offset == MMIO_QUEUE_NOTIFY) {
         if (value < device->model.ops->queue_count)
-            mmio_wake(device, value);
+            mmio_wake(device);
         return;
     }
     if (offset == REG_INTERRUPT_ACK) {
@@ -316,10 +297,17 @@ void mmio_read(struct mmio_device *device, uint64_t offset, uint8_t *bytes, uint
     le32_store(bytes, value);
 }
 
-void mmio_wake(struct mmio_device *device, uint32_t index)
+/*
+ * Adds to the eventfd. A count at its end is not added to, but readable, which is all that is
+ * wanted. Nothing else fails with one of our own (fs/eventfd.c); a doorbell that was lost without a
+ * word would be a guest that hangs.
+ */
+void mmio_wake(struct mmio_device *device)
 {
-    must(index < device->model.ops->queue_count);
-    mmio_ring(device->queues[index].kick_fd);
+    const uint64_t one = 1;
+    ssize_t count = write(device->wiring.bell_fd, &one, sizeof(one));
+
+    must(count == sizeof(one) || errno == EAGAIN);
 }
 
 /* Interrupt the driver once for all that was given back in the queues. */
@@ -333,25 +321,20 @@ static void mmio_finish(struct mmio_device *device)
         mmio_interrupt(device, INTERRUPT_USED);
 }
 
-static void mmio_process(struct mmio_device *device, uint32_t index)
+static void mmio_process(struct mmio_device *device)
 {
     struct err err = ERR_INIT;
-    int more = device->model.ops->process(device->model.context, device, index, &err);
+    int more = device->model.ops->process(device->model.context, device, &err);
 
     mmio_finish(device);
     if (more > 0)
-        mmio_wake(device, index);
+        mmio_wake(device);
     if (more < 0)
         mmio_break(device, &err);
 }
 
-void mmio_kick(struct mmio_device *device, uint32_t index)
+void mmio_kick(struct mmio_device *device)
 {
-    uint64_t rings;
-
-    must(index < device->model.ops->queue_count);
-    /* Before the queue is looked at: what is added later rings again. */
-    (void)!read(device->queues[index].kick_fd, &rings, sizeof(rings));
     mmio_lock(device);
     if (device->reset_pending) {
         device->reset_pending = false;
@@ -359,33 +342,20 @@ void mmio_kick(struct mmio_device *device, uint32_t index)
             device->model.ops->reset(device->model.context);
     }
     if (device->status == STATUS_ACTIVE)
-        mmio_process(device, index);
+        mmio_process(device);
     if (device->breakage_pending) {
         device->breakage_pending = false;
+        if (device->status & STATUS_DRIVER_OK)
+            mmio_interrupt(device, INTERRUPT_CONFIG);
         if (device->broken)
             device->broken(device->broken_context, device, &device->breakage);
     }
     mmio_unlock(device);
 }
 
-static void mmio_ready(void *context, uint32_t events)
+void mmio_wire(struct mmio_device *device, const struct mmio_wiring *wiring)
 {
-    const struct mmio_queue *queue = context;
-
-    (void)events;
-    mmio_kick(queue->device, queue->index);
-}
-
-int mmio_attach(struct mmio_device *device, struct loop *loop, struct err *err)
-{
-    device->loop = loop;
-    for (uint32_t i = 0; i < device->model.ops->queue_count; i++) {
-        struct mmio_queue *queue = &device->queues[i];
-
-        if (loop_add(loop, &queue->source, queue->kick_fd, EPOLLIN, err) < 0)
-            return err_wrap(err, "%s", device->model.name);
-    }
-    return 0;
+    device->wiring = *wiring;
 }
 
 bool mmio_has_feature(const struct mmio_device *device, uint64_t feature)
@@ -399,42 +369,17 @@ struct queue *mmio_queue(struct mmio_device *device, uint32_t index)
     return &device->queues[index].queue;
 }
 
-static int mmio_make_fds(struct mmio_device *device, struct err *err)
-{
-    device->irq_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (device->irq_fd < 0)
-        return err_sys(err, "%s: cannot create an eventfd", device->model.name);
-    for (uint32_t i = 0; i < device->model.ops->queue_count; i++) {
-        device->queues[i].kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (device->queues[i].kick_fd < 0)
-            return err_sys(err, "%s: cannot create an eventfd", device->model.name);
-    }
-    return 0;
-}
-
 int mmio_init(struct mmio_device *device, const struct virtio_model *model,
     const struct guest_mem *mem, struct err *err)
 {
     must(model->ops->queue_count <= MMIO_QUEUES_MAX);
     must(model->config_bytes <= MMIO_CONFIG_MAX_BYTES);
-    *device = (struct mmio_device){.model = *model, .mem = mem, .irq_fd = -1};
+    *device = (struct mmio_device){.model = *model, .mem = mem, .wiring.bell_fd = -1};
     atomic_init(&device->interrupt_status, 0);
-    for (uint32_t i = 0; i < MMIO_QUEUES_MAX; i++) {
-        struct mmio_queue *queue = &device->queues[i];
-
-        queue->device = device;
-        queue->index = i;
-        queue->kick_fd = -1;
-        queue->source = (struct loop_source){.fd = -1, .ready = mmio_ready, .context = queue};
-    }
     errno = pthread_mutex_init(&device->lock, NULL);
     if (errno) {
         device->model.ops = NULL; /* there is nothing for mmio_fini() */
         return err_sys(err, "cannot create a mutex");
-    }
-    if (mmio_make_fds(device, err) < 0) {
-        mmio_fini(device);
-        return -1;
     }
     return 0;
 }
@@ -443,12 +388,6 @@ void mmio_fini(struct mmio_device *device)
 {
     if (!device->model.ops)
         return;
-    for (uint32_t i = 0; i < MMIO_QUEUES_MAX; i++) {
-        if (device->loop)
-            loop_remove(device->loop, &device->queues[i].source);
-        fd_close(&device->queues[i].kick_fd);
-    }
-    fd_close(&device->irq_fd);
     (void)pthread_mutex_destroy(&device->lock);
     device->model.ops = NULL;
 }

@@ -12,10 +12,10 @@
  *
  * Wiring, after a model such as blk_init() or vsock_make() has called mmio_init():
  *   - bus: mmio_read() and mmio_write() for MMIO_WINDOW_BYTES of guest physical address space;
- *   - doorbells: KVM_IOEVENTFD for each queue N < queue_count: address + MMIO_QUEUE_NOTIFY,
- *     length 4, datamatch N, fd queues[N].kick_fd. Writes that reach mmio_write() do the same;
- *   - interrupt: KVM_IRQFD, edge, with irq_fd;
- *   - loop: mmio_attach().
+ *   - doorbell and interrupt: mmio_wire(), before the guest runs. All devices of a machine have one
+ *     doorbell: KVM_IOEVENTFD at address + MMIO_QUEUE_NOTIFY, length 4, whatever is written. Writes
+ *     that reach mmio_write() do the same. Which queue of which device has work its indices say;
+ *   - loop: when the doorbell is readable, read it, and then mmio_kick() every device.
  */
 #ifndef VMM_MONITOR_VIRTIO_MMIO_H
 #define VMM_MONITOR_VIRTIO_MMIO_H
@@ -26,7 +26,6 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/loop.h"
 #include "monitor/guest_mem.h"
 #include "monitor/virtio/queue.h"
 
@@ -55,11 +54,11 @@ struct virtio_ops {
      * May be NULL. */
     void (*reset)(void *context);
     /*
-     * Queue INDEX may have work. Does a bounded amount: returns 1 when there is more to do (it will
+     * A queue may have work. Does a bounded amount: returns 1 when there is more to do (it will
      * be called again after other events had their turn), 0 when not, -1 when the guest broke a
      * rule that ERR names: the device then wants a reset. Interrupts are seen to by the caller.
      */
-    int (*process)(void *context, struct mmio_device *device, uint32_t index, struct err *err);
+    int (*process)(void *context, struct mmio_device *device, struct err *err);
 };
 
 /* One device before it is on the bus. */
@@ -73,20 +72,24 @@ struct virtio_model {
 };
 
 struct mmio_queue {
-    struct mmio_device *device;
-    uint32_t index;
-    int kick_fd; /* eventfd: the driver's doorbell */
-    struct loop_source source;
     struct queue_registers registers; /* lock; frozen while ready and from DRIVER_OK on */
     bool ready;                       /* lock; from DRIVER_OK on it can only become false */
     struct queue queue;               /* lock */
 };
 
+/* What a device shares with the machine around it. */
+struct mmio_wiring {
+    int bell_fd; /* eventfd, non-blocking; the machine's */
+    /* Raise LINE, an edge; on the loop thread, with the lock held. */
+    void (*interrupt)(void *context, uint32_t line);
+    void *context;
+    uint32_t line;
+};
+
 struct mmio_device {
     struct virtio_model model;
     const struct guest_mem *mem;
-    struct loop *loop; /* NULL: not attached */
-    int irq_fd;        /* eventfd */
+    struct mmio_wiring wiring;
 
     /* Called once per breakage, on the loop thread, with the lock held; may be NULL. */
     void (*broken)(void *context, struct mmio_device *device, const struct err *err);
@@ -107,14 +110,14 @@ struct mmio_device {
     struct mmio_queue queues[MMIO_QUEUES_MAX];
 };
 
-/* Make the eventfds; MODEL is copied. DEVICE stays where it is until mmio_fini(). */
+/* MODEL is copied. DEVICE stays where it is until mmio_fini(). */
 int mmio_init(struct mmio_device *device, const struct virtio_model *model,
     const struct guest_mem *mem, struct err *err);
 /* After the vCPU threads are gone. Safe on zeroed memory. */
 void mmio_fini(struct mmio_device *device);
 
-/* Handle the doorbells in LOOP from now on; mmio_fini() undoes it. */
-int mmio_attach(struct mmio_device *device, struct loop *loop, struct err *err);
+/* Before the guest runs; WIRING is copied. */
+void mmio_wire(struct mmio_device *device, const struct mmio_wiring *wiring);
 
 /*
  * An access of SIZE bytes at OFFSET of the window, on any thread. Registers take accesses of 4
@@ -124,11 +127,11 @@ int mmio_attach(struct mmio_device *device, struct loop *loop, struct err *err);
 void mmio_read(struct mmio_device *device, uint64_t offset, uint8_t *bytes, uint32_t size);
 void mmio_write(struct mmio_device *device, uint64_t offset, const uint8_t *bytes, uint32_t size);
 
-/* What the loop does when the doorbell of queue INDEX rang. Loop thread, lock not held. */
-void mmio_kick(struct mmio_device *device, uint32_t index);
+/* What the loop does when the doorbell rang, and has been read. Loop thread, lock not held. */
+void mmio_kick(struct mmio_device *device);
 
 /* For models: have mmio_kick() called soon. Any thread, with the lock or without. */
-void mmio_wake(struct mmio_device *device, uint32_t index);
+void mmio_wake(struct mmio_device *device);
 
 /* For models, in process(): what was negotiated, and queue INDEX. */
 bool mmio_has_feature(const struct mmio_device *device, uint64_t feature);

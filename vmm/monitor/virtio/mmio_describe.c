@@ -6,13 +6,12 @@
 #include "monitor/virtio/mmio.h"
 
 /* Append what is open in one queue. */
-static void describe_queue(const struct mmio_queue *queue, char *text, size_t size)
+static void describe_queue(const struct mmio_queue *queue, uint32_t index, char *text, size_t size)
 {
     size_t used = strlen(text);
 
-    snprintf(text + used, size - used, "; queue %u: %u waiting, %u taken, %u given back",
-        queue->index, queue_waiting(&queue->queue), queue->queue.next_avail,
-        queue->queue.next_used);
+    snprintf(text + used, size - used, "; queue %u: %u waiting, %u taken, %u given back", index,
+        queue_waiting(&queue->queue), queue->queue.next_avail, queue->queue.next_used);
 }
 
 void mmio_describe(struct mmio_device *device, char *text, size_t size)
@@ -27,7 +26,7 @@ void mmio_describe(struct mmio_device *device, char *text, size_t size)
             interrupt ? "not acknowledged" : "acknowledged");
     for (uint32_t i = 0; i < device->model.ops->queue_count && text[0]; i++) {
         if (device->queues[i].queue.desc)
-            describe_queue(&device->queues[i], text, size);
+            describe_queue(&device->queues[i], i, text, size);
     }
     pthread_mutex_unlock(&device->lock);
 }

@@ -13,12 +13,10 @@
 
 enum { DATA = 0x100000, STEPS_MAX = 512, BATCH = 8 };
 
-static int give_back(void *context, struct mmio_device *device, uint32_t index, struct err *err)
+static int give_back_queue(struct queue *queue, struct err *err)
 {
     static struct queue_chain chain;
-    struct queue *queue = mmio_queue(device, index);
 
-    (void)context;
     for (int i = 0; i < BATCH; i++) {
         int popped = queue_pop(queue, &chain, err);
 
@@ -27,6 +25,15 @@ static int give_back(void *context, struct mmio_device *device, uint32_t index, 
         queue_push(queue, &chain, chain.writable_bytes);
     }
     return queue_has_work(queue);
+}
+
+static int give_back(void *context, struct mmio_device *device, struct err *err)
+{
+    int first = give_back_queue(mmio_queue(device, 0), err);
+    int second = first < 0 ? -1 : give_back_queue(mmio_queue(device, 1), err);
+
+    (void)context;
+    return second < 0 ? -1 : first | second;
 }
 
 static const struct virtio_ops OPS = {
@@ -93,7 +100,7 @@ static void step(struct reader *reader, struct driver *driver)
         driver_write(driver, REG_STATUS, driver_read(driver, REG_STATUS) | 1U << (index % 9));
         break;
     case 4:
-        mmio_kick(driver->device, index % 2);
+        mmio_kick(driver->device);
         break;
     case 5:
         address = DATA + reader_u16(reader);
@@ -123,6 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (mem.region_count == 0)
         fake_ram_make(&mem);
     must(mmio_init(&device, &model, &mem, &err) == 0);
+    driver_wire(&device);
     device.broken = count_breakage;
     device.broken_context = &breakages;
     for (uint32_t i = 0; i < 2; i++)

@@ -12,7 +12,7 @@ void vsock_want(struct vsock *vsock)
 {
     /* Once is enough: `wanted` stays until process() runs, which an activation sees to as well. */
     if (!vsock->wanted && !vsock->processing)
-        mmio_wake(&vsock->device, VSOCK_QUEUE_RX);
+        mmio_wake(&vsock->device);
     vsock->wanted = true;
 }
 
@@ -44,14 +44,13 @@ static void vsock_tell_writable(struct vsock *vsock)
 }
 
 /* Either doorbell lets both directions go on: each may be waiting for the other. */
-static int vsock_process(void *context, struct mmio_device *device, uint32_t index, struct err *err)
+static int vsock_process(void *context, struct mmio_device *device, struct err *err)
 {
     struct vsock *vsock = context;
     struct queue *tx = mmio_queue(device, VSOCK_QUEUE_TX);
     int received, transmitted = 0;
     bool reopened;
 
-    (void)index;
     vsock->processing = true;
     received = vsock_receive(vsock, err);
     vsock->wanted = false;

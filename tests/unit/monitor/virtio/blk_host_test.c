@@ -97,7 +97,7 @@ static void many_requests_at_once(void **state)
     for (int i = 0; i < 128; i++)
         ring_offer(ring, 0);
     driver_write(&f->driver, REG_QUEUE_NOTIFY, 0);
-    mmio_kick(&f->blk.device, 0);
+    mmio_kick(&f->blk.device);
     for (int i = 0; i < BLK_BATCH_MAX_REQUESTS; i++)
         assert_true(ring_take(ring, &head, &length));
     assert_false(ring_take(ring, &head, &length));
@@ -119,7 +119,7 @@ static void a_reset_in_the_middle(void **state)
     for (int i = 0; i < 128; i++)
         ring_offer(ring, 0);
     driver_write(&f->driver, REG_QUEUE_NOTIFY, 0);
-    mmio_kick(&f->blk.device, 0);
+    mmio_kick(&f->blk.device);
     driver_write(&f->driver, REG_STATUS, 0);
     memset(disk_data(f, 512), 0xaa, 512);
     driver_settle(&f->driver);

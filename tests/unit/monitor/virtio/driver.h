@@ -77,6 +77,11 @@ struct driver {
     struct driver_ring rings[MMIO_QUEUES_MAX];
 };
 
+/* The process has one doorbell, and one count of interrupts: for the device that was wired last. */
+void driver_wire(struct mmio_device *device);
+/* Interrupts since this was last asked. */
+uint64_t driver_interrupts(void);
+
 uint32_t driver_read(struct driver *driver, uint64_t offset);
 void driver_write(struct driver *driver, uint64_t offset, uint32_t value);
 /* Reset, then up to and with FEATURES_OK. FEATURES are written as they are. */
@@ -88,7 +93,5 @@ void driver_start(struct driver *driver, struct mmio_device *device, const struc
     uint64_t features, uint16_t queue_size);
 /* Do what a loop would: handle doorbells until none rings. */
 void driver_settle(struct driver *driver);
-/* How often the eventfd FD was rung since the last call. */
-uint64_t driver_rings(int fd);
 
 #endif

@@ -14,12 +14,10 @@ static void echo_reset(void *context)
     f->resets++;
 }
 
-static int echo_process(void *context, struct mmio_device *device, uint32_t index, struct err *err)
+static int echo_queue(struct echo *f, uint32_t index, struct err *err)
 {
-    struct echo *f = context;
-    struct queue *queue = mmio_queue(device, index);
+    struct queue *queue = mmio_queue(&f->device, index);
 
-    f->processed[index]++;
     for (int i = 0; i < ECHO_BATCH; i++) {
         int popped = queue_pop(queue, &f->chain, err);
 
@@ -29,6 +27,21 @@ static int echo_process(void *context, struct mmio_device *device, uint32_t inde
         queue_push(queue, &f->chain, 0);
     }
     return queue_has_work(queue);
+}
+
+static int echo_process(void *context, struct mmio_device *device, struct err *err)
+{
+    struct echo *f = context;
+    int more = 0;
+
+    assert_ptr_equal(device, &f->device);
+    f->processed++;
+    for (uint32_t i = 0; i < 2 && more >= 0; i++) {
+        int left = echo_queue(f, i, err);
+
+        more = left < 0 ? -1 : more | left;
+    }
+    return more;
 }
 
 static const struct virtio_ops echo_ops = {
@@ -66,6 +79,7 @@ int echo_set_up(void **state)
     *state = &echo;
     if (mmio_init(&echo.device, &model, &echo.mem, &err) < 0)
         return -1;
+    driver_wire(&echo.device);
     echo.device.broken = echo_broken;
     echo.device.broken_context = &echo;
     return 0;
@@ -87,7 +101,7 @@ void echo_start(struct echo *f)
     ring_describe(&f->driver.rings[0], 0, DATA, 16, 0, 0);
     ring_describe(&f->driver.rings[1], 0, DATA, 16, 0, 0);
     f->chains = 0;
-    (void)driver_rings(f->device.irq_fd);
+    (void)driver_interrupts();
 }
 
 bool echo_has_queue_registers(const struct echo *f)

@@ -16,7 +16,7 @@ struct echo {
     struct driver driver;
     struct queue_chain chain;
     int resets;
-    int processed[2];
+    int processed;
     int chains;
     int breakages;
     char breakage[ERR_TEXT_BYTES];

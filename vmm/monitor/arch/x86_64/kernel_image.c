@@ -11,6 +11,7 @@
 enum {
     PROGRAM_HEADERS_MAX = 64,
     SECTOR_BYTES = 512,
+    FIRST_BYTES = 2 * SECTOR_BYTES, /* read at once */
     BZIMAGE_MAGIC_OFFSET = 0x202,
     BZIMAGE_ENTRY64_OFFSET = 0x200, /* from the start of the protected-mode code */
     BZIMAGE_VERSION_MIN = 0x020c,   /* xloadflags */
@@ -46,12 +47,13 @@ static int segment_load(int fd, const Elf64_Phdr *segment, const struct guest_me
     return 0;
 }
 
-static int elf_load(int fd, const Elf64_Ehdr *header, const struct guest_mem *mem,
+static int elf_load(int fd, const uint8_t *first, const struct guest_mem *mem,
     struct kernel_image *image, struct err *err)
 {
+    Elf64_Ehdr head;
+    const Elf64_Ehdr *header = memcpy(&head, first, sizeof(head));
     Elf64_Phdr segments[PROGRAM_HEADERS_MAX];
     size_t bytes = (size_t)header->e_phnum * sizeof(segments[0]);
-    ssize_t count;
 
     if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_X86_64 ||
         header->e_type != ET_EXEC)
@@ -59,11 +61,16 @@ static int elf_load(int fd, const Elf64_Ehdr *header, const struct guest_mem *me
     if (header->e_phentsize != sizeof(segments[0]) || header->e_phnum == 0 ||
         header->e_phnum > PROGRAM_HEADERS_MAX || header->e_phoff > INT64_MAX - bytes)
         return err_set(err, "the ELF file has an impossible program header table");
-    count = fd_pread_all(fd, segments, bytes, header->e_phoff);
-    if (count < 0)
-        return err_sys(err, "cannot read the kernel file");
-    if (count != (ssize_t)bytes)
-        return err_set(err, "the kernel file is truncated: its program headers are cut");
+    if (range_within(header->e_phoff, bytes, FIRST_BYTES)) {
+        memcpy(segments, first + header->e_phoff, bytes); /* as always, but for odd linkers */
+    } else {
+        ssize_t count = fd_pread_all(fd, segments, bytes, header->e_phoff);
+
+        if (count < 0)
+            return err_sys(err, "cannot read the kernel file");
+        if (count != (ssize_t)bytes)
+            return err_set(err, "the kernel file is truncated: its program headers are cut");
+    }
     image->entry = header->e_entry;
     image->end = 0;
     image->setup_header_bytes = 0;
@@ -136,17 +143,15 @@ static int bzimage_load(int fd, const uint8_t *first, const struct guest_mem *me
 int kernel_image_load(
     int fd, const struct guest_mem *mem, struct kernel_image *image, struct err *err)
 {
-    uint8_t first[2 * SECTOR_BYTES] = {0};
-    Elf64_Ehdr header;
+    uint8_t first[FIRST_BYTES] = {0};
     ssize_t count = fd_pread_all(fd, first, sizeof(first), 0);
 
     if (count < 0)
         return err_sys(err, "cannot read the kernel file");
     if (count < (ssize_t)sizeof(first))
         return err_set(err, "the kernel file is truncated: it has only %zd bytes", count);
-    memcpy(&header, first, sizeof(header));
-    if (memcmp(header.e_ident, ELFMAG, SELFMAG) == 0)
-        return elf_load(fd, &header, mem, image, err);
+    if (memcmp(first, ELFMAG, SELFMAG) == 0)
+        return elf_load(fd, first, mem, image, err);
     if (memcmp(first + BZIMAGE_MAGIC_OFFSET, "HdrS", 4) == 0)
         return bzimage_load(fd, first, mem, image, err);
     return err_set(err, "the kernel file is neither an ELF vmlinux nor a bzImage");

@@ -29,7 +29,7 @@
 #define LAYOUT_IOAPIC    0xfec00000ULL
 #define LAYOUT_LAPIC     0xfee00000ULL
 #define LAYOUT_TSS       0xfffbd000ULL /* three pages that KVM wants on Intel */
-#define LAYOUT_IDENTITY  0xfffbc000ULL /* one page, the same */
+#define LAYOUT_IDENTITY  0xfffbc000ULL /* one page, the same; where KVM puts it by itself */
 #define LAYOUT_HIGH      (4 * GIB)
 
 #define LAYOUT_CMDLINE_BYTES (LAYOUT_DTB - LAYOUT_CMDLINE)

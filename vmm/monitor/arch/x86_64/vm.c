@@ -44,13 +44,10 @@ uint32_t arch_device_gsi(uint32_t index)
 
 int arch_vm_init(int vm_fd, struct err *err)
 {
-    uint64_t identity = LAYOUT_IDENTITY;
-
-    /* Both only matter on Intel hosts without unrestricted guest mode; before any vCPU. */
+    /* Only matters on Intel hosts without unrestricted guest mode; before any vCPU. The identity
+     * map, the same, is by default in the page before it (KVM_SET_IDENTITY_MAP_ADDR). */
     if (ioctl(vm_fd, KVM_SET_TSS_ADDR, LAYOUT_TSS) < 0)
         return err_sys(err, "cannot place the TSS (KVM_SET_TSS_ADDR)");
-    if (ioctl(vm_fd, KVM_SET_IDENTITY_MAP_ADDR, &identity) < 0)
-        return err_sys(err, "cannot place the identity map (KVM_SET_IDENTITY_MAP_ADDR)");
     if (ioctl(vm_fd, KVM_CREATE_IRQCHIP, 0) < 0)
         return err_sys(err, "cannot create the interrupt controllers (KVM_CREATE_IRQCHIP)");
     return 0;
