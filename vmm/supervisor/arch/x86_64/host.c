@@ -21,13 +21,18 @@ bool host_cpu_is_guest(void)
     return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & (1U << 31));
 }
 
+/*
+ * noreplace-smp: with one vCPU the kernel would take the lock prefixes out of its text, a
+ * page-table walk and a flush for each, which costs more than they do.
+ */
 const char *host_kernel_cmdline(bool console)
 {
     if (console)
-        return KERNEL_CMDLINE_COMMON "reboot=t loglevel=7 earlycon=uart8250,io,0x3f8,115200 "
-                                     "console=ttyS0,115200";
+        return KERNEL_CMDLINE_COMMON
+            "noreplace-smp reboot=t loglevel=7 earlycon=uart8250,io,0x3f8,115200 "
+            "console=ttyS0,115200";
     /* Without a 16550 the driver would still probe for four. */
-    return KERNEL_CMDLINE_COMMON "reboot=t quiet loglevel=0 8250.nr_uarts=0";
+    return KERNEL_CMDLINE_COMMON "noreplace-smp reboot=t quiet loglevel=0 8250.nr_uarts=0";
 }
 
 bool host_device_place(uint32_t index, struct host_device_place *place)
