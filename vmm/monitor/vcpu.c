@@ -144,7 +144,9 @@ static bool vcpu_pass_gate(struct vcpu_gate *gate)
     gate->sealed++;
     if (error)
         gate->error = error;
-    pthread_cond_broadcast(&gate->changed);
+    pthread_mutex_unlock(&gate->lock);
+    pthread_cond_broadcast(&gate->changed); /* not before: who is woken wants the lock */
+    pthread_mutex_lock(&gate->lock);
     while (!gate->open && !gate->refused)
         pthread_cond_wait(&gate->changed, &gate->lock);
     open = gate->open;
@@ -171,16 +173,16 @@ void vcpu_gate_open(struct vcpu_gate *gate)
 {
     pthread_mutex_lock(&gate->lock);
     gate->open = true;
-    pthread_cond_broadcast(&gate->changed);
     pthread_mutex_unlock(&gate->lock);
+    pthread_cond_broadcast(&gate->changed);
 }
 
 void vcpu_gate_refuse(struct vcpu_gate *gate)
 {
     pthread_mutex_lock(&gate->lock);
     gate->refused = !gate->open;
-    pthread_cond_broadcast(&gate->changed);
     pthread_mutex_unlock(&gate->lock);
+    pthread_cond_broadcast(&gate->changed);
 }
 
 static void *vcpu_thread(void *argument)
