@@ -262,6 +262,7 @@ END
     run_task
     expect ok 0
     [[ $(result '.time.boot_ms > 0 and .time.total_ms > .time.boot_ms') == true ]]
+    [[ $(result '.time | .vm_teardown_ms > 0 and .vm_teardown_ms < .stop_ms') == true ]]
     [[ $(result '.time.teardown_ms >= 0 and .host_measured.monitor_cpu_ms > 0') == true ]]
     [[ $(result '.host_measured.monitor_rss_without_guest_bytes | . > 0 and . < 8 * 1048576') == true ]]
 }

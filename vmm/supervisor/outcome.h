@@ -41,6 +41,7 @@ enum outcome_moment {
     MOMENT_STARTED,
     MOMENT_EXITED,
     MOMENT_EXPORTED,
+    MOMENT_ENDED, /* the monitor said its last word: its vCPUs stand still */
     MOMENT_GONE, /* the monitor has ended */
     MOMENT_DONE, /* logs closed, artifacts checked */
     MOMENT_COUNT,

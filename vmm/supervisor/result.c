@@ -67,6 +67,7 @@ static json_t *times(const struct outcome *outcome)
     put(object, "run_ms", span(outcome, MOMENT_STARTED, MOMENT_EXITED));
     put(object, "export_ms", span(outcome, MOMENT_EXITED, MOMENT_EXPORTED));
     put(object, "stop_ms", span(outcome, MOMENT_EXPORTED, MOMENT_GONE));
+    put(object, "vm_teardown_ms", span(outcome, MOMENT_ENDED, MOMENT_GONE));
     put(object, "teardown_ms", span(outcome, MOMENT_GONE, MOMENT_DONE));
     put(object, "total_ms", span(outcome, MOMENT_BEGIN, MOMENT_DONE));
     return object;

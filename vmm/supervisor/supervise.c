@@ -271,6 +271,7 @@ static int take_ended(struct supervision *run, const struct ipc_record *record, 
     if (ipc_get_ended(record, &outcome->ended, err) < 0)
         return -1;
     outcome->has_ended = true;
+    run_mark(run, MOMENT_ENDED);
     run_advance(run, STATE_LEAVE);
     return 0;
 }

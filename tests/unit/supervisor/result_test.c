@@ -241,6 +241,19 @@ static void room_for_a_result_is_made_or_refused(void **state)
     assert_false(result_has_room(fd, "1234"));
 }
 
+static void the_end_of_the_machine_is_a_part_of_the_stop(void **state)
+{
+    (void)state;
+    outcome.moments_ns[MOMENT_EXPORTED] = NS_PER_S;
+    outcome.moments_ns[MOMENT_GONE] = 2 * NS_PER_S;
+    make();
+    assert_true(json_is_null(at("time.vm_teardown_ms")));
+    outcome.moments_ns[MOMENT_ENDED] = NS_PER_S + NS_PER_S / 4;
+    make();
+    assert_true(json_real_value(at("time.stop_ms")) == 1000);
+    assert_true(json_real_value(at("time.vm_teardown_ms")) == 750);
+}
+
 /* A run in which everything was said, seen and kept; tests/docs looks for every field in it. */
 static void everything_at_once(void **state)
 {
@@ -296,7 +309,7 @@ static void everything_at_once(void **state)
     assert_int_equal(json_array_size(at("artifacts.list")), 3);
     assert_string_equal(json_string_value(at("artifacts.skipped.1.reason_base64")), "G1s=");
     assert_int_equal(json_array_size(at("controls_active.claimed_by_guest")), 10);
-    assert_true(json_real_value(at("time.total_ms")) > 7.9);
+    assert_true(json_real_value(at("time.total_ms")) > 8.9);
     assert_string_equal(json_string_value(at("controls_active.jail.ground")), "weaker");
     assert_true(json_is_true(at("controls_active.jail.uid_is_shared")));
     assert_string_equal(json_string_value(at("controls_active.jail.monitor.0")), "exact_fds");
@@ -388,6 +401,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(
         the_reason_of_an_extractor_steers_no_terminal, set_up, tear_down),
     cmocka_unit_test_setup_teardown(room_for_a_result_is_made_or_refused, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(
+        the_end_of_the_machine_is_a_part_of_the_stop, set_up, tear_down),
     cmocka_unit_test_setup_teardown(everything_at_once, set_up, tear_down),
     cmocka_unit_test_setup_teardown(kinds_of_cgroups_are_told_apart, set_up, tear_down),
     cmocka_unit_test_setup_teardown(the_file_appears_whole_and_once, set_up, tear_down),
