@@ -117,14 +117,15 @@ static void print(
 {
     printf("{\"exec_ns\": %llu, \"jail_ns\": %llu, \"build_ns\": %llu, \"guest_ns\": %llu, "
            "\"stop_ns\": %llu, \"total_ns\": %llu, \"cause\": %u, \"exits\": %llu, "
-           "\"status\": %d}\n",
+           "\"page_faults\": %ld, \"status\": %d}\n",
         (unsigned long long)(moments->executed_ns - moments->born_ns),
         (unsigned long long)(moments->confined_ns - moments->executed_ns),
         (unsigned long long)(moments->running_ns - moments->confined_ns),
         (unsigned long long)(moments->ended_ns - moments->running_ns),
         (unsigned long long)(moments->gone_ns - moments->ended_ns),
         (unsigned long long)(moments->gone_ns - moments->born_ns), ended->cause,
-        (unsigned long long)ended->exits, monitor->wait_status);
+        (unsigned long long)ended->exits, monitor->usage.ru_minflt + monitor->usage.ru_majflt,
+        monitor->wait_status);
 }
 
 int main(int argc, char **argv)

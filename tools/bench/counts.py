@@ -8,7 +8,9 @@ import subprocess
 import tempfile
 
 import cold
-from run import TREE, VMRUN, Folder
+import exits
+import idle
+from run import TREE, VMRUN, Folder, observed
 
 LAB = "--timeout 600 --memory 2G" + cold.CACHE
 
@@ -18,15 +20,34 @@ KEYS = {
     "syscalls_jail": ("", "monitor: into its jail, filters made"),
     "exits_per_boot": ("", "bare: exits to the monitor from the first instruction to the end"),
     "exits_per_run": ("", "whole: the same, with three disks and the agent's streams"),
-    "monitor_rss_kib": ("KiB", "monitor at the end of the task, less guest RAM and libraries"),
+    "monitor_rss_kib": ("KiB", "monitor at the end of the task, less guest RAM: smaps"),
+    "monitor_rss_libraries_kib": ("KiB", "of it: pages of shared libraries, most of them shared"),
+    "monitor_rss_huge_kib": ("KiB", "of it: huge pages, which depend on where the kernel maps things"),
     "monitor_bytes_stripped": ("bytes", "size of vmrun-monitor, stripped"),
     "initramfs_bytes": ("bytes", "read for every run"),
     "scratch_template_bytes": ("bytes", "read for every run"),
     "kernel_bytes": ("bytes", "size of vmlinux"),
+    "kernel_bytes_read": ("bytes", "whole: read by the monitor from vmlinux"),
+    "initramfs_bytes_read": ("bytes", "whole: read by the monitor from the initramfs"),
+    "page_faults_bare": ("", "bare: page faults of the monitor, those for guest RAM included"),
+    "page_faults_supervisor": ("", "whole: page faults of vmrun itself"),
+    "page_faults_children": ("", "whole: those of monitor and scribe"),
+    "idle_monitor_wakeups": ("", "times that the monitor's loop ran in 2 s of a sleeping task: 0"),
+    "idle_vcpu_wakeups": ("", "the same of the vCPU's thread: timers of the guest's own kernel"),
+    "idle_cpu_ms": ("ms", "CPU time of the monitor in those 2 s, the guest's included"),
 }
+for _name, _what in (("boot", "bare"), ("run", "whole")):
+    KEYS |= {
+        f"{_name}_exits_hardware": ("", f"{_what}: exits to KVM by the processor's reason"),
+        f"{_name}_exits_userspace": ("", f"{_what}: exits to the monitor by reason"),
+        f"{_name}_exits_address": ("", f"{_what}: accesses of the guest by address"),
+    }
 
 LINE = re.compile(r"^(\d+) +(.*)$")
 JAIL_FD = 25  # jail/order.h
+READ_FDS = {5: "kernel_bytes_read", 6: "initramfs_bytes_read"}  # ipc/ipc.h
+READ = re.compile(r"p?read(?:64)?\((\d+),")
+RETURNED = re.compile(r"= (\d+)$")
 
 
 def syscalls(trace):
@@ -62,11 +83,40 @@ def threads_of(trace):
         yield f"{owners[pid]} {call}\n"
 
 
+def bytes_read(trace):
+    """What the monitor read from the files of READ_FDS. A call that another thread got in between of has
+    two lines: its descriptor is in the first, what it returned in the second."""
+    totals, monitor, name = dict.fromkeys(READ_FDS.values(), 0), None, None
+    for line in trace:
+        pid, call = LINE.match(line).groups()
+        if "execveat" in call:
+            monitor = pid if '"vmrun-monitor"' in call else monitor
+        if pid != monitor:
+            continue
+        if "resumed>" not in call:
+            read = READ.match(call)
+            name = READ_FDS.get(int(read.group(1))) if read else None
+        returned = RETURNED.search(call)
+        if name and returned:
+            totals[name] += int(returned.group(1))
+    return totals
+
+
 def traced(command):
     with tempfile.NamedTemporaryFile("r", encoding="ascii", errors="replace") as trace:
         subprocess.run(["strace", "-f", "-o", trace.name, *command], check=True,
                        stdin=subprocess.DEVNULL)
-        return syscalls(threads_of(trace.readlines()))
+        lines = trace.readlines()
+    return syscalls(threads_of(lines)), bytes_read(lines)
+
+
+def why_and_where(command):
+    """Exits of a bare boot, and of a whole run."""
+    figures = {}
+    for name, run in (("boot", cold.bare_stages), ("run", lambda: observed(command))):
+        seen = exits.traced(run) or {}
+        figures |= {f"{name}_exits_{by}": seen.get(by) for by in ("hardware", "userspace", "address")}
+    return figures
 
 
 def stripped_bytes(path):
@@ -78,15 +128,23 @@ def stripped_bytes(path):
 
 def measure(_):
     with Folder() as folder:
-        run = [VMRUN, "-q", "--config", folder.task("true", "true"), "--output", f"{folder.path}/out"]
-        loader, jail, before = traced(run)
-        result = folder.result("out")
+        run = [VMRUN, "-q", "--config", folder.task("true", "true"), "--output"]
+        (loader, jail, before), read = traced([*run, f"{folder.path}/out"])
+        seen = observed([*run, f"{folder.path}/seen"])
+        result = folder.result("seen")
+        bare = cold.bare_stages()
+        figures = why_and_where([*run, f"{folder.path}/exits"]) | idle.measure(folder)
     return {
+        **figures,
+        **read,
         "syscalls_before_run": before,
         "syscalls_loader": loader,
         "syscalls_jail": jail,
-        "exits_per_boot": cold.bare_stages()["exits"],
+        "exits_per_boot": bare["exits"],
         "exits_per_run": result["monitor_claims"]["exits"],
+        "page_faults_bare": bare["page_faults"],
+        "page_faults_supervisor": seen.faults,
+        "page_faults_children": seen.children_faults,
         "monitor_rss_kib": result["host_measured"]["monitor_rss_without_guest_bytes"] // 1024,
         "monitor_bytes_stripped": stripped_bytes(TREE + "/build/bin/vmrun-monitor"),
         "initramfs_bytes": os.path.getsize(TREE + "/build/guest/initramfs.cpio"),

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 VMRUN = TREE + "/build/bin/vmrun"
@@ -33,6 +34,25 @@ def timed(command):
             errors.seek(0)
             sys.stderr.write(errors.read().decode("utf-8", "replace"))
         return wall, usage.ru_utime + usage.ru_stime, process.returncode
+
+
+def observed(command):
+    """Run COMMAND to its end, and look at it before it is reaped: wall_ms, own_cpu_ms (of a process with
+    one thread: the scheduler's clock, finer than rusage), page faults of its own and of its children."""
+    with open("/dev/null", "r+b") as null:
+        began = time.monotonic()
+        with subprocess.Popen(command, stdin=null, stdout=null) as process:
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            wall_ms = (time.monotonic() - began) * 1000
+            with open(f"/proc/{process.pid}/schedstat", encoding="ascii") as file:
+                own_ns = int(file.read().split()[0])
+            with open(f"/proc/{process.pid}/stat", encoding="ascii") as file:
+                fields = file.read().rsplit(")", 1)[1].split()  # from field 3 on, see proc(5)
+    if process.returncode != 0:
+        raise RuntimeError(f"{command[0]} exited with {process.returncode}")
+    own, children = (int(fields[at]) + int(fields[at + 2]) for at in (7, 8))
+    return types.SimpleNamespace(wall_ms=wall_ms, own_cpu_ms=own_ns / 1e6, faults=own,
+                                 children_faults=children)
 
 
 class Folder:
