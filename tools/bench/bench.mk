@@ -12,7 +12,10 @@ $(BENCH)/bare: $(patsubst %.c,$(OBJ)/%.o,$(BARE_SOURCES))
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lseccomp
 
-$(BENCH)/init: $(OBJ)/guest/tools/bench/init.o
+# Programs that run in guests: static, as the agent is.
+BENCH_GUEST := $(BENCH)/init $(BENCH)/peer_init $(BENCH)/disk
+
+$(BENCH_GUEST): $(BENCH)/%: $(OBJ)/guest/tools/bench/%.o
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MUSL_CC) $(AGENT_CFLAGS) $(AGENT_LDFLAGS) -o $@ $^
@@ -22,7 +25,7 @@ $(BENCH)/initramfs.cpio: $(BENCH)/init guest-agent/mkinitramfs
 	$(Q)guest-agent/mkinitramfs $< $@
 
 .PHONY: bench-tools
-bench-tools: $(BENCH)/bare $(BENCH)/initramfs.cpio
+bench-tools: $(BENCH)/bare $(BENCH)/initramfs.cpio $(BENCH_GUEST)
 
 # Fails when a count has grown past its budget: tools/bench/budgets.
 bench-gate: deps

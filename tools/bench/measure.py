@@ -3,7 +3,7 @@
 """Measures one section, on the machine that it runs on, and writes its figures as JSON.
 
     measure.py --size full|tiny --out FILE SECTION
-    measure.py --list | --lab SECTION
+    measure.py --list | --lab SECTION | --keys
 
 A section is a module with KEYS, LAB (options of tools/lab) and measure(size) -> {key: value}. It gives
 every key of KEYS and no other; a figure that cannot be had is None.
@@ -13,30 +13,41 @@ import json
 import sys
 import time
 
+import blocks
 import cold_virtual
 import cold_wall
 import counts
+import crowd
 import export
 import jail
 import load
 import output
 import output_virtual
+import peers
 
 SECTIONS = {"output": output, "output_virtual": output_virtual, "load": load, "export": export,
             "jail": jail,
-            "cold_virtual": cold_virtual, "cold_wall": cold_wall, "counts": counts}
+            "cold_virtual": cold_virtual, "cold_wall": cold_wall, "counts": counts,
+            "peers": peers,
+            "crowd": crowd, "blocks": blocks}
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--lab", choices=SECTIONS)
+    parser.add_argument("--keys", action="store_true", help="the table in README.md")
     parser.add_argument("--size", choices=["full", "tiny"], default="full")
     parser.add_argument("--out")
     parser.add_argument("section", nargs="?", choices=SECTIONS)
     options = parser.parse_args()
     if options.list:
         print("\n".join(SECTIONS))
+        return
+    if options.keys:
+        for section in SECTIONS.values():
+            for key, (unit, what) in section.KEYS.items():
+                print(f"| `{key}` | {unit} | {what} |")
         return
     if options.lab:
         print(SECTIONS[options.lab].LAB)

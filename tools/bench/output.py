@@ -19,6 +19,8 @@ def stream_keys(prefix):
         prefix + "_task_s_per_mib": ("s/MiB", "head -c N /dev/zero in a task (time.run_ms), all kept"),
         prefix + "_wall_s_per_mib": ("s/MiB", "vmrun as a whole"),
         prefix + "_cpu_s_per_mib": ("s/MiB", "user + system of all of vmrun, the guest's included"),
+        prefix + "_bytes_per_cpu_s": ("B/s", "the same the other way round: write(2) in the guest to "
+                                             "the log on the host"),
         prefix + "_digest_cpu_s_per_mib": ("s/MiB", "SHA-256 by libcrypto, for result.json"),
         prefix + "_exits_per_mib": ("", "exits of the guest's vCPU, as the monitor counts them"),
     }
@@ -108,6 +110,7 @@ class Streams:
             prefix + "_task_s_per_mib": task,
             prefix + "_wall_s_per_mib": wall,
             prefix + "_cpu_s_per_mib": cpu,
+            prefix + "_bytes_per_cpu_s": ratio(MIB, cpu),
             prefix + "_digest_cpu_s_per_mib": self.digest,
             prefix + "_exits_per_mib": self.slope(self.task, "exits"),
         }

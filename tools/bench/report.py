@@ -36,6 +36,10 @@ TARGETS = (
     ("syscalls_before_run", "<=", 60),
     ("t3_over_t2", "<=", 0.05),
     ("t3_over_t2_wall", "<=", 0.05),
+    ("blk_read_ratio_qemu", ">=", 1),
+    ("blk_write_ratio_qemu", ">=", 0.9),
+    ("scratch_hole_left_mib", "<=", 8),
+    ("cpu_per_task_32_over_1", "<=", 1.3),
     ("idle_monitor_wakeups", "<=", 0),
     ("monitor_rss_kib", "<=", 3072),
     ("monitor_bytes_stripped", "<=", 409600),
@@ -49,12 +53,12 @@ def shown(value):
         most = sorted(value.items(), key=lambda item: -item[1])
         text = ", ".join(f"{name} {count}" for name, count in most[:MOST_SHOWN])
         return text + (f", and {len(most) - MOST_SHOWN} more" if len(most) > MOST_SHOWN else "")
-    return str(value) if isinstance(value, int) else f"{value:.4g}"
+    return str(value) if isinstance(value, (int, str)) else f"{value:.4g}"
 
 
 def reached(figures, key, sense, bound):
     value = figures.get(key)
-    if value is None:
+    if value is None or isinstance(value, str):
         return "not measured"
     return "yes" if (value >= bound if sense == ">=" else value <= bound) else NO
 
