@@ -32,3 +32,20 @@ setup_file() {
     run tools/bench/gate --figures "$FIGURES" --budgets "$BATS_TEST_TMPDIR/budgets"
     [ "$status" -ne 0 ]
 }
+
+@test "every count was had" {
+    run jq -r 'to_entries[] | select(.value == null) | .key' "$FIGURES"
+    for key in $(python3 -B -c 'import sys; sys.path.insert(0, "tools/bench")
+import counts; print(*counts.KEYS)'); do
+        [[ $'\n'$output$'\n' != *$'\n'$key$'\n'* ]] || {
+            echo "$key is null"
+            return 1
+        }
+    done
+    [ "$(jq .initramfs_bytes_read "$FIGURES")" -eq "$(jq .initramfs_bytes "$FIGURES")" ]
+    [ "$(jq '[.run_exits_userspace[]] | add' "$FIGURES")" -gt "$(jq '[.boot_exits_userspace[]] | add' "$FIGURES")" ]
+}
+
+@test "nothing of the monitor but the guest runs while the guest sleeps" {
+    [ "$(jq .idle_monitor_wakeups "$FIGURES")" -eq 0 ]
+}
