@@ -77,9 +77,12 @@ static int start(struct child *monitor, const struct jail_ground *ground, char *
         {open_file(argv[3], O_RDONLY), MONITOR_FD_INITRD}, {make_job(), MONITOR_FD_JOB},
         {null, MONITOR_FD_STDOUT}, {null, MONITOR_FD_STDERR}, {null, MONITOR_FD_CONSOLE},
         {null, MONITOR_FD_STDIN}};
-    struct ipc_machine setup = {.cpu_count = 1, .memory_bytes = strtoull(argv[4], NULL, 10) * MIB};
+    struct ipc_machine setup = {
+        .cpu_count = 1, .memory_bytes = strtoull(argv[4], NULL, 10) * MIB, .job_bytes = 1};
     int programs = open_file(argv[1], O_RDONLY | O_DIRECTORY);
 
+    if (fd_size(fds[2].fd, &setup.initrd_bytes, err) < 0)
+        return -1;
     must(text_copy(setup.cmdline, sizeof(setup.cmdline), argv[5]));
     moments->born_ns = clock_mono_ns();
     if (child_spawn(

@@ -54,6 +54,11 @@ static inline uint64_t align_up(uint64_t value, uint64_t align)
     return (value + align - 1) & ~(align - 1);
 }
 
+static inline uint64_t u64_max(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 static inline uint64_t u64_min(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;

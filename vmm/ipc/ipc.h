@@ -125,6 +125,13 @@ struct ipc_cpu_bit {
     uint8_t bit; /* 0 to 31 */
 };
 
+/* A file that is a disk. */
+struct ipc_disk {
+    uint64_t bytes; /* its size: a multiple of 512 */
+    bool readonly;
+    bool punches; /* its file system can punch holes */
+};
+
 struct ipc_machine {
     uint32_t cpu_count;
     uint64_t memory_bytes; /* multiple of 2 MiB */
@@ -132,8 +139,9 @@ struct ipc_machine {
     uint32_t hugepages;    /* enum ipc_hugepages */
     bool console;
     bool has_stdin;
+    uint64_t initrd_bytes, job_bytes; /* sizes of these files */
     uint32_t disk_count;
-    bool disk_readonly[IPC_DISKS_MAX];
+    struct ipc_disk disks[IPC_DISKS_MAX];
     uint32_t cpu_mask_count;
     struct ipc_cpu_bit cpu_mask[IPC_CPU_MASK_MAX];
     char cmdline[IPC_TEXT_BYTES + 1]; /* whole kernel command line but for device arguments */

@@ -85,9 +85,14 @@ int ipc_send_machine(int fd, const struct ipc_machine *machine, struct err *err)
     writer_u32(writer, machine->hugepages);
     writer_u8(writer, machine->console);
     writer_u8(writer, machine->has_stdin);
+    writer_u64(writer, machine->initrd_bytes);
+    writer_u64(writer, machine->job_bytes);
     writer_u32(writer, machine->disk_count);
-    for (uint32_t i = 0; i < IPC_DISKS_MAX; i++)
-        writer_u8(writer, machine->disk_readonly[i]);
+    for (uint32_t i = 0; i < IPC_DISKS_MAX; i++) {
+        writer_u64(writer, machine->disks[i].bytes);
+        writer_u8(writer, machine->disks[i].readonly);
+        writer_u8(writer, machine->disks[i].punches);
+    }
     writer_u32(writer, machine->cpu_mask_count);
     for (uint32_t i = 0; i < machine->cpu_mask_count; i++) {
         writer_u32(writer, machine->cpu_mask[i].leaf);
@@ -111,9 +116,14 @@ int ipc_get_machine(const struct ipc_record *record, struct ipc_machine *machine
     machine->hugepages = reader_u32(&reader);
     machine->console = get_bool(&reader);
     machine->has_stdin = get_bool(&reader);
+    machine->initrd_bytes = reader_u64(&reader);
+    machine->job_bytes = reader_u64(&reader);
     machine->disk_count = reader_u32(&reader);
-    for (uint32_t i = 0; i < IPC_DISKS_MAX; i++)
-        machine->disk_readonly[i] = get_bool(&reader);
+    for (uint32_t i = 0; i < IPC_DISKS_MAX; i++) {
+        machine->disks[i].bytes = reader_u64(&reader);
+        machine->disks[i].readonly = get_bool(&reader);
+        machine->disks[i].punches = get_bool(&reader);
+    }
     machine->cpu_mask_count = reader_u32(&reader);
     valid = machine->hardware <= HARDWARE_MPTABLE && machine->hugepages <= HUGEPAGES_NO &&
             machine->disk_count <= IPC_DISKS_MAX && machine->cpu_mask_count <= IPC_CPU_MASK_MAX;

@@ -110,6 +110,7 @@ static int jail_confine(struct jail *jail, struct err *err)
 int jail_enter(struct jail *jail, const struct powers *powers, struct err *err)
 {
     *jail = (struct jail){.powers = powers};
+    signal(SIGPIPE, SIG_IGN); /* whoever is gone at the other end is an error, EPIPE */
     if (jail_confine(jail, err) < 0) {
         jail_fail(err);
         return -1;

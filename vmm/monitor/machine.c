@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -253,7 +252,9 @@ static int machine_add_devices(struct machine *machine, struct err *err)
         struct blk_options options = {
             .name = names[i],
             .fd = MONITOR_FD_DISK + (int)i,
-            .readonly = setup->disk_readonly[i],
+            .bytes = setup->disks[i].bytes,
+            .readonly = setup->disks[i].readonly,
+            .punches = setup->disks[i].punches,
             .id = names[i],
             .host_failed = machine_disk_failed,
             .host_failed_context = machine,
@@ -272,6 +273,7 @@ static int machine_open_session(struct machine *machine, struct err *err)
         .loop = &machine->loop,
         .ipc_fd = IPC_FD,
         .job_fd = MONITOR_FD_JOB,
+        .job_bytes = machine->setup->job_bytes,
         .stdout_fd = MONITOR_FD_STDOUT,
         .stderr_fd = MONITOR_FD_STDERR,
         .stdin_fd = MONITOR_FD_STDIN,
@@ -376,8 +378,7 @@ static int machine_start(struct machine *machine, struct jail *jail, struct err 
         if (vcpu_start(&machine->vcpus[i], &machine->owner, err) < 0)
             return -1;
     }
-    if (vcpu_gate_await(&machine->gate, machine->setup->cpu_count, err) < 0 ||
-        jail_seal(jail, err) < 0)
+    if (vcpu_gate_await(&machine->gate, err) < 0 || jail_seal(jail, err) < 0)
         return -1;
     running.mono_ns = clock_mono_ns();
     if (ipc_send_running(IPC_FD, &running, err) < 0)
@@ -449,11 +450,6 @@ static int machine_prepare(struct machine *machine, struct err *err)
     for (uint32_t i = 0; i < MACHINE_CPUS_MAX; i++)
         machine->vcpus[i].kvm.fd = -1;
     pthread_mutex_init(&machine->vcpu_lock, NULL);
-    pthread_mutex_init(&machine->gate.lock, NULL);
-    pthread_cond_init(&machine->gate.changed, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    if (machine->setup->console && fd_set_nonblocking(MONITOR_FD_CONSOLE, err) < 0)
-        return -1;
     console_init(&machine->console, MONITOR_FD_CONSOLE);
     machine->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (machine->bell_fd < 0)
@@ -467,7 +463,7 @@ void machine_run(const struct ipc_machine *setup, struct jail *jail, struct ipc_
     struct err err = ERR_INIT;
 
     machine.setup = setup;
-    machine.gate.jail = jail;
+    vcpu_gate_init(&machine.gate, jail, setup->cpu_count);
     if (machine_prepare(&machine, &err) < 0 ||
         (machine_build(&machine, &err) < 0 && machine_build_failed(&err) < 0) ||
         machine_watch(&machine, &err) < 0 || machine_start(&machine, jail, &err) < 0 ||

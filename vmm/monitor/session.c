@@ -308,12 +308,8 @@ bool session_is_drained(const struct session *session)
 }
 
 /* The whole WIRE_JOB message, ready to be sent. */
-static int session_read_job(struct session *session, int job_fd, struct err *err)
+static int session_read_job(struct session *session, int job_fd, uint64_t size, struct err *err)
 {
-    uint64_t size;
-
-    if (fd_size(job_fd, &size, err) < 0)
-        return -1;
     if (size == 0 || size > WIRE_JOB_MAX_BYTES)
         return err_set(err, "the job has %llu bytes", (unsigned long long)size);
     session->job = malloc(WIRE_HEADER_BYTES + size);
@@ -342,12 +338,8 @@ int session_init(struct session *session, const struct session_options *options,
         session->outputs[i].session = session;
         session->outputs[i].fd = output_fds[i];
         session->outputs[i].source.fd = -1;
-        if (fd_set_nonblocking(output_fds[i], err) < 0)
-            return -1;
     }
-    if (session->has_stdin && fd_set_nonblocking(session->stdin_fd, err) < 0)
-        return -1;
-    if (session_read_job(session, options->job_fd, err) < 0)
+    if (session_read_job(session, options->job_fd, options->job_bytes, err) < 0)
         return -1;
     session->vsock = vsock_make(WIRE_GUEST_CID, &session_vsock_ops, session, options->mem, err);
     return session->vsock ? 0 : -1;

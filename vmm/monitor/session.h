@@ -71,7 +71,8 @@ struct session_options {
     struct loop *loop;
     int ipc_fd;
     int job_fd; /* memfd with the payload of WIRE_JOB */
-    int stdout_fd, stderr_fd, stdin_fd;
+    uint64_t job_bytes;
+    int stdout_fd, stderr_fd, stdin_fd; /* non-blocking */
     bool has_stdin;
     const struct guest_mem *mem;
     void (*ended)(void *context, const struct ipc_ended *ended);

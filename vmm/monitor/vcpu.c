@@ -131,58 +131,62 @@ static void vcpu_run(struct vcpu *vcpu)
     }
 }
 
+/* Semaphores, not a condition: its lock would cost each thread that is woken a call more. */
+static void gate_wait(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) < 0) /* by a signal; there is no other error */
+        continue;
+}
+
 /* No call is made between the filter and the gate but those of the powers. */
 static bool vcpu_pass_gate(struct vcpu_gate *gate)
 {
-    bool open;
-    int error;
-
     if (!gate->jail)
         return true;
-    error = jail_seal_thread(gate->jail, MONITOR_THREAD_VCPU) < 0 ? errno : 0;
-    pthread_mutex_lock(&gate->lock);
-    gate->sealed++;
-    if (error)
-        gate->error = error;
-    pthread_mutex_unlock(&gate->lock);
-    pthread_cond_broadcast(&gate->changed); /* not before: who is woken wants the lock */
-    pthread_mutex_lock(&gate->lock);
-    while (!gate->open && !gate->refused)
-        pthread_cond_wait(&gate->changed, &gate->lock);
-    open = gate->open;
-    pthread_mutex_unlock(&gate->lock);
-    return open;
+    if (jail_seal_thread(gate->jail, MONITOR_THREAD_VCPU) < 0)
+        atomic_store(&gate->error, errno);
+    sem_post(&gate->sealed);
+    gate_wait(&gate->left);
+    return atomic_load(&gate->open);
 }
 
-int vcpu_gate_await(struct vcpu_gate *gate, uint32_t count, struct err *err)
+void vcpu_gate_init(struct vcpu_gate *gate, const struct jail *jail, uint32_t count)
+{
+    gate->jail = jail;
+    gate->count = count;
+    (void)sem_init(&gate->sealed, 0, 0); /* cannot fail with 0 */
+    (void)sem_init(&gate->left, 0, 0);
+}
+
+int vcpu_gate_await(struct vcpu_gate *gate, struct err *err)
 {
     int error;
 
-    pthread_mutex_lock(&gate->lock);
-    while (gate->sealed < count)
-        pthread_cond_wait(&gate->changed, &gate->lock);
-    error = gate->error;
-    pthread_mutex_unlock(&gate->lock);
+    for (uint32_t i = 0; i < gate->count; i++)
+        gate_wait(&gate->sealed);
+    error = atomic_load(&gate->error);
     if (error == 0)
         return 0;
     errno = error;
     return err_sys(err, "cannot load the seccomp filter of a vCPU");
 }
 
+static void gate_let_go(struct vcpu_gate *gate)
+{
+    for (uint32_t i = 0; i < gate->count; i++)
+        sem_post(&gate->left);
+}
+
 void vcpu_gate_open(struct vcpu_gate *gate)
 {
-    pthread_mutex_lock(&gate->lock);
-    gate->open = true;
-    pthread_mutex_unlock(&gate->lock);
-    pthread_cond_broadcast(&gate->changed);
+    atomic_store(&gate->open, true);
+    gate_let_go(gate);
 }
 
 void vcpu_gate_refuse(struct vcpu_gate *gate)
 {
-    pthread_mutex_lock(&gate->lock);
-    gate->refused = !gate->open;
-    pthread_mutex_unlock(&gate->lock);
-    pthread_cond_broadcast(&gate->changed);
+    if (!atomic_load(&gate->open))
+        gate_let_go(gate);
 }
 
 static void *vcpu_thread(void *argument)

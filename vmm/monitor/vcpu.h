@@ -8,6 +8,7 @@
 #define VMM_MONITOR_VCPU_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,11 +25,11 @@ struct vcpu;
 /* Where vCPU threads wait, each sealed, until the first of them may run. */
 struct vcpu_gate {
     const struct jail *jail; /* NULL: there is no gate (probe.h) */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    uint32_t sealed;
-    bool open, refused; /* at most one of them */
-    int error; /* errno of a thread that could not be sealed */
+    uint32_t count;          /* threads */
+    sem_t sealed;            /* each posts it once */
+    sem_t left;              /* each waits for it once; then it looks at `open` */
+    atomic_bool open;
+    atomic_int error; /* errno of a thread that could not be sealed */
 };
 
 /* What a vCPU thread asks of its machine. Called on vCPU threads. */
@@ -60,10 +61,12 @@ int vcpu_signal_init(struct err *err);
 
 int vcpu_start(struct vcpu *vcpu, const struct vcpu_owner *owner, struct err *err);
 
-/* Wait until COUNT threads are sealed; then open the gate for them. */
-int vcpu_gate_await(struct vcpu_gate *gate, uint32_t count, struct err *err);
+/* For COUNT threads, which JAIL seals. */
+void vcpu_gate_init(struct vcpu_gate *gate, const struct jail *jail, uint32_t count);
+/* Wait until all threads are sealed; then open the gate for them. */
+int vcpu_gate_await(struct vcpu_gate *gate, struct err *err);
 void vcpu_gate_open(struct vcpu_gate *gate);
-/* Those that wait end instead; nothing for a gate that is open. */
+/* Those that wait, or will, end instead; nothing for a gate that is open. Once at most. */
 void vcpu_gate_refuse(struct vcpu_gate *gate);
 
 /* Make the thread leave KVM_RUN and wait for its end. Safe when it never started or ended already.

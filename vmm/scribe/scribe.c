@@ -103,7 +103,6 @@ int scribe_run(struct err *err)
 {
     int failed;
 
-    signal(SIGPIPE, SIG_IGN); /* a live reader that is gone is EPIPE */
     signal(SIGXFSZ, SIG_IGN); /* a log past RLIMIT_FSIZE is EFBIG */
     failed = scribe_start_and_run(err);
     loop_fini(&scribe.loop);

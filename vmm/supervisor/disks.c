@@ -147,6 +147,18 @@ void disks_free(struct disks *disks)
     fd_close(&disks->import);
 }
 
+int disk_describe(int fd, bool readonly, struct ipc_disk *disk, struct err *err)
+{
+    *disk = (struct ipc_disk){.readonly = readonly};
+    if (fd_size(fd, &disk->bytes, err) < 0)
+        return -1;
+    /* A hole behind the end of the file changes nothing; the answer says if holes can be punched.
+     */
+    disk->punches = !readonly && fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                     (off_t)disk->bytes, DISK_ALIGN_BYTES) == 0;
+    return 0;
+}
+
 uint64_t disk_allocated_bytes(int fd)
 {
     struct stat status;

@@ -6,6 +6,7 @@
 #ifndef VMM_SUPERVISOR_DISKS_H
 #define VMM_SUPERVISOR_DISKS_H
 
+#include "ipc/ipc.h"
 #include "supervisor/plan.h"
 
 struct disks {
@@ -38,6 +39,9 @@ int disks_make_salvage(
 
 int disks_make(struct disks *disks, const struct plan *plan, struct err *err);
 void disks_free(struct disks *disks);
+
+/* What the monitor is told of the disk FD. */
+int disk_describe(int fd, bool readonly, struct ipc_disk *disk, struct err *err);
 
 /* Bytes that the file behind FD takes on the host; 0 for -1. */
 uint64_t disk_allocated_bytes(int fd);

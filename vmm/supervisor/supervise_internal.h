@@ -43,7 +43,8 @@ int run_spawn(const struct supervision *run, struct child *child, const char *na
 int run_setup_sent(int failed, struct err *err);
 
 /* The setup of the run's machine. */
-struct ipc_machine run_machine_setup(const struct supervision *run);
+int run_machine_setup(const struct supervision *run, const struct disks *disks, int job_fd,
+    struct ipc_machine *setup, struct err *err);
 
 /*
  * supervise_salvage.c: when the guest was lost before it could export. Due: it was, and the task

@@ -183,17 +183,17 @@ void run_salvage_cancel(struct supervision *run)
 /* ---- its start ---------------------------------------------------------------------------------
  */
 
-static struct ipc_machine salvage_setup(const struct supervision *run)
+static int salvage_setup(
+    const struct supervision *run, int job_fd, struct ipc_machine *setup, struct err *err)
 {
-    struct ipc_machine setup = run_machine_setup(run);
-
-    setup.cpu_count = 1;
-    setup.memory_bytes = u64_min(setup.memory_bytes, SALVAGE_MEMORY_BYTES);
-    setup.hugepages = HUGEPAGES_NO;
-    setup.has_stdin = false;
-    setup.disk_count = 3;
-    setup.disk_readonly[DISK_SCRATCH] = true;
-    return setup;
+    if (run_machine_setup(run, &run->salvage_disks, job_fd, setup, err) < 0)
+        return -1;
+    setup->cpu_count = 1;
+    setup->memory_bytes = u64_min(setup->memory_bytes, SALVAGE_MEMORY_BYTES);
+    setup->hugepages = HUGEPAGES_NO;
+    setup->has_stdin = false;
+    setup->disks[DISK_SCRATCH].readonly = true;
+    return 0;
 }
 
 /* Into its jail, as the first one. */
@@ -202,25 +202,21 @@ static int salvage_confine(
 {
     struct config less = *run->plan->config; /* only numbers are looked at */
     struct jail_order order = {0};
-    struct stat status;
 
     less.vcpus = setup->cpu_count;
     less.memory_bytes = setup->memory_bytes;
-    if (fstat(run->salvage_disks.export_disk, &status) < 0)
-        return err_sys(err, "cannot look at a disk");
-    jail_limits_monitor(&order, &less, (uint64_t)status.st_size, 2 * run_salvage_ns(&less));
+    jail_limits_monitor(&order, &less, setup->disks[DISK_EXPORT].bytes, 2 * run_salvage_ns(&less));
     if (run_jail_order(run, &run->salvager, &order, err) < 0 ||
         child_confined(&run->salvager, run->ground, err) < 0)
         return -1;
     return run_jail_watch(run, &run->salvager, &run->salvager_jail, setup->cpu_count + 1, err);
 }
 
-static int salvage_spawn(struct supervision *run, struct err *err)
+static int salvage_spawn(struct supervision *run, int job, struct err *err)
 {
     const struct plan *plan = run->plan;
     const struct disks *disks = &run->salvage_disks;
     AUTO_FD int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    AUTO_FD int job = job_make_salvage(plan->config, err);
     const struct child_fd fds[] = {{plan->kvm_fd, MONITOR_FD_KVM},
         {plan->kernel_fd, MONITOR_FD_KERNEL}, {plan->initramfs_fd, MONITOR_FD_INITRD},
         {job, MONITOR_FD_JOB}, {null, MONITOR_FD_STDOUT}, {null, MONITOR_FD_STDERR},
@@ -231,8 +227,6 @@ static int salvage_spawn(struct supervision *run, struct err *err)
 
     if (null < 0)
         return err_sys(err, "cannot open /dev/null");
-    if (job < 0)
-        return -1;
     return run_spawn(run, &run->salvager, "vmrun-monitor", fds, sizeof(fds) / sizeof(fds[0]), err);
 }
 
@@ -254,12 +248,14 @@ static int scratch_settle(struct supervision *run, struct err *err)
 
 int run_salvage_start(struct supervision *run, struct err *err)
 {
-    struct ipc_machine setup = salvage_setup(run);
+    AUTO_FD int job = job_make_salvage(run->plan->config, err);
+    struct ipc_machine setup;
 
     run_say(run, "the guest was lost; a second one looks for what it left");
-    if (scratch_settle(run, err) < 0 ||
+    if (job < 0 || scratch_settle(run, err) < 0 ||
         disks_make_salvage(&run->salvage_disks, run->disks, run->plan, err) < 0 ||
-        salvage_spawn(run, err) < 0 || salvage_confine(run, &setup, err) < 0 ||
+        salvage_setup(run, job, &setup, err) < 0 || salvage_spawn(run, job, err) < 0 ||
+        salvage_confine(run, &setup, err) < 0 ||
         run_setup_sent(ipc_send_machine(run->salvager.ipc, &setup, err), err) < 0)
         return -1;
     run->salvager_ipc.ready = salvager_ready;

@@ -64,6 +64,12 @@ static int make_pipe(int *read_end, int *write_end, struct err *err)
     return 0;
 }
 
+/* One whose end of the monitor's does not block. */
+static int make_monitor_pipe(int *read_end, int *write_end, const int *monitors, struct err *err)
+{
+    return make_pipe(read_end, write_end, err) < 0 ? -1 : fd_set_nonblocking(*monitors, err);
+}
+
 static int plumbing_make(struct plumbing *plumbing, const struct supervision *run, struct err *err)
 {
     static const char *const names[] = {"stdout", "stderr", "console"};
@@ -76,8 +82,8 @@ static int plumbing_make(struct plumbing *plumbing, const struct supervision *ru
         return err_sys(err, "cannot open /dev/null");
     for (int i = 0; i < streams; i++) {
         plumbing->log[i] = output_create_file(run->output_fd, names[i], err);
-        if (plumbing->log[i] < 0 ||
-            make_pipe(&plumbing->raw_read[i], &plumbing->raw_write[i], err) < 0)
+        if (plumbing->log[i] < 0 || make_monitor_pipe(&plumbing->raw_read[i],
+                                        &plumbing->raw_write[i], &plumbing->raw_write[i], err) < 0)
             return -1;
     }
     for (int i = 0; i < 2 && run->view.output != VIEW_FILES; i++) {
@@ -85,7 +91,8 @@ static int plumbing_make(struct plumbing *plumbing, const struct supervision *ru
             return -1;
     }
     if (config->stdin_kind != STDIN_NONE &&
-        make_pipe(&plumbing->stdin_read, &plumbing->stdin_write, err) < 0)
+        make_monitor_pipe(
+            &plumbing->stdin_read, &plumbing->stdin_write, &plumbing->stdin_read, err) < 0)
         return -1;
     plumbing->job = job_make(config, err);
     return plumbing->job < 0 ? -1 : 0;
@@ -146,40 +153,45 @@ static int start_scribe(struct supervision *run, const struct plumbing *plumbing
     return run_jail_order(run, &run->scribe, &order, err);
 }
 
-struct ipc_machine run_machine_setup(const struct supervision *run)
+int run_machine_setup(const struct supervision *run, const struct disks *disks, int job_fd,
+    struct ipc_machine *setup, struct err *err)
 {
     const struct config *config = run->plan->config;
-    struct ipc_machine setup = {.cpu_count = (uint32_t)config->vcpus,
+    const struct plan *plan = run->plan;
+
+    *setup = (struct ipc_machine){.cpu_count = (uint32_t)config->vcpus,
         .memory_bytes = config->memory_bytes,
         .hardware = config->hardware,
         .hugepages = config->hugepages,
         .console = run->plan->console,
         .has_stdin = config->stdin_kind != STDIN_NONE,
-        .disk_count = run->disks->import >= 0 ? 4 : 3,
+        .disk_count = disks->import >= 0 ? 4 : 3,
         .cpu_mask_count = config->cpu_mask_count};
 
-    setup.disk_readonly[DISK_IMAGE] = true;
-    setup.disk_readonly[DISK_IMPORT] = true;
-    memcpy(setup.cpu_mask, config->cpu_mask, sizeof(setup.cpu_mask));
-    memcpy(setup.cmdline, run->plan->cmdline, sizeof(setup.cmdline));
-    return setup;
+    memcpy(setup->cpu_mask, config->cpu_mask, sizeof(setup->cpu_mask));
+    memcpy(setup->cmdline, plan->cmdline, sizeof(setup->cmdline));
+    if (fd_size(plan->initramfs_fd, &setup->initrd_bytes, err) < 0 ||
+        fd_size(job_fd, &setup->job_bytes, err) < 0 ||
+        disk_describe(plan->image_fd, true, &setup->disks[DISK_IMAGE], err) < 0 ||
+        disk_describe(disks->scratch, false, &setup->disks[DISK_SCRATCH], err) < 0 ||
+        disk_describe(disks->export_disk, false, &setup->disks[DISK_EXPORT], err) < 0)
+        return -1;
+    if (disks->import < 0)
+        return 0;
+    return disk_describe(disks->import, true, &setup->disks[DISK_IMPORT], err);
 }
 
-static uint64_t largest_disk(const struct disks *disks)
+static uint64_t largest_disk(const struct ipc_machine *setup)
 {
-    const int fds[] = {disks->scratch, disks->export_disk, disks->import};
     uint64_t largest = 0;
 
-    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
-        struct stat status;
-
-        if (fds[i] >= 0 && fstat(fds[i], &status) == 0 && (uint64_t)status.st_size > largest)
-            largest = (uint64_t)status.st_size;
-    }
+    for (uint32_t i = DISK_SCRATCH; i < setup->disk_count; i++)
+        largest = u64_max(largest, setup->disks[i].bytes);
     return largest;
 }
 
-static int start_monitor(struct supervision *run, const struct plumbing *plumbing, struct err *err)
+static int start_monitor(struct supervision *run, const struct plumbing *plumbing,
+    const struct ipc_machine *setup, struct err *err)
 {
     const struct plan *plan = run->plan;
     struct jail_order order = {0};
@@ -201,16 +213,14 @@ static int start_monitor(struct supervision *run, const struct plumbing *plumbin
 
     if (run_spawn(run, &run->monitor, "vmrun-monitor", fds, count, err) < 0)
         return -1;
-    jail_limits_monitor(
-        &order, plan->config, largest_disk(run->disks), run_host_cpu_ns(plan->config));
+    jail_limits_monitor(&order, plan->config, largest_disk(setup), run_host_cpu_ns(plan->config));
     return run_jail_order(run, &run->monitor, &order, err);
 }
 
 /* Both are in their jails before they learn what they are there for. */
-static int send_setups(struct supervision *run, struct err *err)
+static int send_setups(struct supervision *run, const struct ipc_machine *machine, struct err *err)
 {
     const struct config *config = run->plan->config;
-    struct ipc_machine machine = run_machine_setup(run);
     struct ipc_scribe scribe = {
         .cap_bytes = {config->stdout_bytes, config->stderr_bytes, CONSOLE_CAP_BYTES},
         .live_form = {live_form(run, STDOUT_FILENO), live_form(run, STDERR_FILENO)}};
@@ -218,7 +228,7 @@ static int send_setups(struct supervision *run, struct err *err)
     if (child_confined(&run->monitor, run->ground, err) < 0)
         return -1;
     run_mark(run, MOMENT_SPAWN); /* before the setup: the monitor's own times must not be earlier */
-    if (run_setup_sent(ipc_send_machine(run->monitor.ipc, &machine, err), err) < 0 ||
+    if (run_setup_sent(ipc_send_machine(run->monitor.ipc, machine, err), err) < 0 ||
         child_confined(&run->scribe, run->ground, err) < 0)
         return -1;
     return run_setup_sent(ipc_send_scribe(run->scribe.ipc, &scribe, err), err);
@@ -312,17 +322,20 @@ static int listen_to_children(struct supervision *run, struct err *err)
 
 int run_start(struct supervision *run, struct err *err)
 {
+    struct ipc_machine setup;
     struct plumbing plumbing;
     int failed = plumbing_make(&plumbing, run, err);
 
     if (failed == 0)
         failed = start_live(run, &plumbing, err);
     if (failed == 0)
+        failed = run_machine_setup(run, run->disks, plumbing.job, &setup, err);
+    if (failed == 0)
         failed = start_scribe(run, &plumbing, err);
     if (failed == 0)
-        failed = start_monitor(run, &plumbing, err);
+        failed = start_monitor(run, &plumbing, &setup, err);
     if (failed == 0)
-        failed = send_setups(run, err);
+        failed = send_setups(run, &setup, err);
     if (failed == 0)
         failed = listen_to_children(run, err);
     if (failed == 0)

@@ -118,7 +118,10 @@ static void machine(void **state)
         .console = true,
         .has_stdin = true,
         .disk_count = IPC_DISKS_MAX,
-        .disk_readonly = {true, false, false, true},
+        .initrd_bytes = 5ULL << 32,
+        .job_bytes = 7,
+        .disks = {{1ULL << 40, true, false}, {512, false, true}, {1024, false, true},
+            {4096, true, false}},
         .cpu_mask_count = IPC_CPU_MASK_MAX,
         .cmdline = "panic=-1"};
     struct err err = ERR_INIT;
@@ -132,8 +135,12 @@ static void machine(void **state)
     assert_true(got_machine.cpu_count == 2 && got_machine.memory_bytes == 1ULL << 33);
     assert_true(got_machine.hardware == HARDWARE_MPTABLE && got_machine.hugepages == HUGEPAGES_NO);
     assert_true(got_machine.console && got_machine.has_stdin && got_machine.disk_count == 4);
-    assert_true(got_machine.disk_readonly[0] && !got_machine.disk_readonly[1] &&
-                !got_machine.disk_readonly[2] && got_machine.disk_readonly[3]);
+    assert_true(got_machine.initrd_bytes == 5ULL << 32 && got_machine.job_bytes == 7);
+    for (int i = 0; i < IPC_DISKS_MAX; i++) {
+        assert_int_equal(got_machine.disks[i].bytes, sent.disks[i].bytes);
+        assert_int_equal(got_machine.disks[i].readonly, sent.disks[i].readonly);
+        assert_int_equal(got_machine.disks[i].punches, sent.disks[i].punches);
+    }
     assert_true(got_machine.cpu_mask_count == IPC_CPU_MASK_MAX);
     for (uint32_t i = 0; i < IPC_CPU_MASK_MAX; i++) {
         assert_true(got_machine.cpu_mask[i].leaf == i && got_machine.cpu_mask[i].subleaf == ~i);
@@ -144,12 +151,13 @@ static void machine(void **state)
     assert_int_equal(get_with_u32(get_machine, 16, HUGEPAGES_NO + 1), -1);
     assert_int_equal(get_with_byte(get_machine, 20, 2), -1);
     assert_int_equal(get_with_byte(get_machine, 21, 255), -1);
-    assert_int_equal(get_with_u32(get_machine, 22, IPC_DISKS_MAX + 1), -1);
-    assert_int_equal(get_with_byte(get_machine, 26, 2), -1);
-    assert_int_equal(get_with_u32(get_machine, 30, IPC_CPU_MASK_MAX + 1), -1);
-    assert_int_equal(get_with_u32(get_machine, 30, UINT32_MAX), -1);
-    assert_int_equal(get_with_byte(get_machine, 34 + 8, 4), -1);
-    assert_int_equal(get_with_byte(get_machine, 34 + 9, 32), -1);
+    assert_int_equal(get_with_u32(get_machine, 38, IPC_DISKS_MAX + 1), -1);
+    assert_int_equal(get_with_byte(get_machine, 42 + 8, 2), -1);
+    assert_int_equal(get_with_byte(get_machine, 42 + 9, 2), -1);
+    assert_int_equal(get_with_u32(get_machine, 82, IPC_CPU_MASK_MAX + 1), -1);
+    assert_int_equal(get_with_u32(get_machine, 82, UINT32_MAX), -1);
+    assert_int_equal(get_with_byte(get_machine, 86 + 8, 4), -1);
+    assert_int_equal(get_with_byte(get_machine, 86 + 9, 32), -1);
 }
 
 static void running(void **state)

@@ -99,11 +99,15 @@ void start(bool has_stdin)
     assert_int_equal(pipe2(t.out, O_CLOEXEC), 0);
     assert_int_equal(pipe2(t.err, O_CLOEXEC), 0);
     assert_int_equal(pipe2(t.in, O_CLOEXEC), 0);
+    assert_int_equal(fd_set_nonblocking(t.out[1], &err), 0);
+    assert_int_equal(fd_set_nonblocking(t.err[1], &err), 0);
+    assert_int_equal(fd_set_nonblocking(t.in[0], &err), 0);
     t.job = memfd_create("job", MFD_CLOEXEC);
     assert_int_equal(fd_write_all(t.job, "the job", 7), 0);
     options = (struct session_options){.loop = &t.loop,
         .ipc_fd = t.ipc[0],
         .job_fd = t.job,
+        .job_bytes = 7,
         .stdout_fd = t.out[1],
         .stderr_fd = t.err[1],
         .stdin_fd = t.in[0],

@@ -104,6 +104,23 @@ static uint32_t count_leaks(void)
     return leaks;
 }
 
+/* They come as the monitor wants them, non-blocking; this one would rather wait. Returns how many
+ * did not. */
+static uint32_t make_blocking(void)
+{
+    static const int fds[] = {MONITOR_FD_STDOUT, MONITOR_FD_STDERR, MONITOR_FD_STDIN};
+    uint32_t missing = 0;
+
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+        int flags = fcntl(fds[i], F_GETFL);
+        struct stat status;
+
+        missing += fstat(fds[i], &status) == 0 && S_ISFIFO(status.st_mode) && !(flags & O_NONBLOCK);
+        fcntl(fds[i], F_SETFL, flags & ~O_NONBLOCK);
+    }
+    return missing;
+}
+
 static void flood(void)
 {
     char block[4096];
@@ -184,8 +201,8 @@ _Noreturn static void be_salvager(const struct ipc_machine *machine)
 {
     struct ipc_running running = {.mono_ns = clock_mono_ns()};
     bool right = machine->cpu_count == 1 && machine->memory_bytes <= 256 << 20 &&
-                 machine->disk_count == 3 && machine->disk_readonly[DISK_IMAGE] &&
-                 !machine->disk_readonly[DISK_EXPORT] && !machine->has_stdin &&
+                 machine->disk_count == 3 && machine->disks[DISK_IMAGE].readonly &&
+                 !machine->disks[DISK_EXPORT].readonly && !machine->has_stdin &&
                  machine->console == script_is("lost-loud") && count_leaks() == 0 &&
                  (fcntl(MONITOR_FD_DISK + DISK_SCRATCH, F_GETFL) & O_ACCMODE) == O_RDONLY;
 
@@ -224,8 +241,9 @@ _Noreturn static void be_monitor(void)
     await(IPC_MACHINE);
     if (ipc_get_machine(&record, &machine, &err) < 0)
         exit(8);
+    must(make_blocking() == 0);
     pread(MONITOR_FD_KERNEL, script, sizeof(script) - 1, 0);
-    if (machine.disk_readonly[DISK_SCRATCH])
+    if (machine.disks[DISK_SCRATCH].readonly)
         be_salvager(&machine);
     if (script_is("silent")) {
         await(IPC_HALT);

@@ -119,7 +119,7 @@ static enum blk_status blk_transfer(struct blk *blk, bool write, uint64_t offset
         }
         if (moved == 0) {
             (void)err_set(&err, "ends at byte %" PRIu64 ", it had %" PRIu64 " at the start", offset,
-                blk->capacity_bytes);
+                blk->options.bytes);
             return blk_fail(blk, &err);
         }
         offset += (uint64_t)moved;
@@ -141,7 +141,7 @@ static enum blk_status blk_read_write(struct blk *blk, const struct request *req
     if (bytes % BLK_SECTOR_BYTES != 0 || bytes > BLK_REQUEST_MAX_BYTES)
         return BLK_IOERR;
     if (!u64_mul(request->raw_sector, BLK_SECTOR_BYTES, &offset) ||
-        !range_within(offset, bytes, blk->capacity_bytes))
+        !range_within(offset, bytes, blk->options.bytes))
         return BLK_IOERR;
     return blk_transfer(blk, write, offset, bytes);
 }
@@ -187,7 +187,7 @@ static enum blk_status blk_check_range(const struct blk *blk, const struct reque
         return BLK_IOERR;
     *bytes = (uint64_t)raw_sectors * BLK_SECTOR_BYTES;
     if (!u64_mul(le64_load(range), BLK_SECTOR_BYTES, offset) ||
-        !range_within(*offset, *bytes, blk->capacity_bytes))
+        !range_within(*offset, *bytes, blk->options.bytes))
         return BLK_IOERR;
     return BLK_OK;
 }
@@ -308,15 +308,6 @@ static const struct virtio_ops blk_ops = {
     .process = blk_process,
 };
 
-/* A hole behind the end of the file changes nothing; the answer says if holes can be punched. */
-static bool blk_probe_punch(const struct blk *blk)
-{
-    if (blk->options.readonly)
-        return false;
-    return fallocate(blk->options.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-               (off_t)blk->capacity_bytes, BLK_SECTOR_BYTES) == 0;
-}
-
 static void blk_describe(const struct blk *blk, struct virtio_model *model)
 {
     uint8_t *config = model->config;
@@ -325,7 +316,7 @@ static void blk_describe(const struct blk *blk, struct virtio_model *model)
     if (blk->options.readonly)
         model->features |= BLK_F_RO;
     model->config_bytes = CONFIG_BYTES;
-    le64_store(config + CONFIG_CAPACITY, blk->capacity_bytes / BLK_SECTOR_BYTES);
+    le64_store(config + CONFIG_CAPACITY, blk->options.bytes / BLK_SECTOR_BYTES);
     le32_store(config + CONFIG_SIZE_MAX, BLK_SEGMENT_MAX_BYTES);
     le32_store(config + CONFIG_SEG_MAX, BLK_SEGMENTS_MAX);
     le32_store(config + CONFIG_BLK_SIZE, BLK_SECTOR_BYTES);
@@ -350,13 +341,10 @@ int blk_init(struct blk *blk, const struct blk_options *options, const struct gu
     must(id_bytes <= BLK_ID_BYTES);
     if (id_bytes > 0)
         memcpy(blk->id, options->id, id_bytes);
-    if (fd_size(options->fd, &blk->capacity_bytes, err) < 0)
-        return err_wrap(err, "%s", options->name);
-    if (blk->capacity_bytes == 0 || blk->capacity_bytes % BLK_SECTOR_BYTES != 0 ||
-        blk->capacity_bytes > INT64_MAX)
+    if (options->bytes == 0 || options->bytes % BLK_SECTOR_BYTES != 0 || options->bytes > INT64_MAX)
         return err_set(err, "%s: size %" PRIu64 " is not a multiple of %d bytes, 1 at least",
-            options->name, blk->capacity_bytes, BLK_SECTOR_BYTES);
-    blk->can_punch = blk_probe_punch(blk);
+            options->name, options->bytes, BLK_SECTOR_BYTES);
+    blk->can_punch = options->punches && !options->readonly;
     blk_describe(blk, &model);
     return mmio_init(&blk->device, &model, mem, err);
 }

@@ -38,7 +38,9 @@ enum {
 struct blk_options {
     const char *name; /* for messages, static: "disk 0" */
     int fd;           /* stays the caller's */
+    uint64_t bytes;   /* its size */
     bool readonly;
+    bool punches;   /* fallocate(FALLOC_FL_PUNCH_HOLE) works on it */
     const char *id; /* GET_ID: at most BLK_ID_BYTES characters */
     /*
      * The host could not read or write the file (ENOSPC, EIO, a file that became shorter): the
@@ -52,7 +54,6 @@ struct blk_options {
 struct blk {
     struct mmio_device device;
     struct blk_options options;
-    uint64_t capacity_bytes;
     bool can_punch;
     uint8_t id[BLK_ID_BYTES];
     struct err host_error;    /* the first one */
@@ -60,7 +61,7 @@ struct blk {
     struct iovec iov[QUEUE_SIZE_MAX];
 };
 
-/* Refuses a file that is empty or not a multiple of 512 bytes. BLK stays put until blk_fini(). */
+/* Refuses a size that is 0 or not a multiple of 512 bytes. BLK stays put until blk_fini(). */
 int blk_init(struct blk *blk, const struct blk_options *options, const struct guest_mem *mem,
     struct err *err);
 /* Safe on zeroed memory. */

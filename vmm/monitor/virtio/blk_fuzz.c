@@ -115,7 +115,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct reader reader = reader_make(data, size);
     uint8_t knobs = reader_u8(&reader);
     AUTO_FD int fd = make_disk();
-    struct blk_options options = {.name = "disk", .fd = fd, .readonly = knobs & 1, .id = "fuzz"};
+    struct blk_options options = {.name = "disk",
+        .fd = fd,
+        .bytes = DISK_BYTES,
+        .readonly = knobs & 1,
+        .punches = true,
+        .id = "fuzz"};
     struct driver driver;
     struct err err = ERR_INIT;
 

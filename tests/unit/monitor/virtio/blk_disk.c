@@ -39,12 +39,14 @@ void disk_open(struct disk *f, bool readonly, uint64_t features)
         .name = "disk 1",
         .fd = f->fd,
         .readonly = readonly,
+        .punches = true,
         .id = "vmrun-disk-1",
         .host_failed = host_failed,
         .host_failed_context = f,
     };
     struct err err = ERR_INIT;
 
+    assert_int_equal(fd_size(f->fd, &options.bytes, &err), 0);
     blk_fini(&f->blk);
     assert_int_equal(blk_init(&f->blk, &options, &f->mem, &err), 0);
     driver_start(&f->driver, &f->blk.device, &f->mem, features, 128);

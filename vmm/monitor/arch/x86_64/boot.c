@@ -148,12 +148,10 @@ static int initrd_load(const struct arch_boot *boot, const struct kernel_image *
     uint8_t *zero_page, struct err *err)
 {
     uint64_t start = align_up(image->end, 4096);
-    uint64_t length;
+    uint64_t length = boot->setup->initrd_bytes;
     uint8_t *host;
     ssize_t count;
 
-    if (fd_size(boot->initrd_fd, &length, err) < 0)
-        return -1;
     if (length == 0)
         return err_set(err, "the initramfs file is empty");
     host = start < 4 * GIB ? guest_mem_range(boot->mem, gpa(start), length) : NULL;

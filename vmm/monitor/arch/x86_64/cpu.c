@@ -252,18 +252,25 @@ static struct kvm_segment segment(uint16_t selector, uint8_t type, bool code)
 /* Long mode with the identity map of boot.c. */
 static int sregs_set(int vcpu_fd, struct err *err)
 {
-    struct kvm_sregs sregs;
+    const struct kvm_segment data = segment(0x18, 3, false);
+    struct kvm_sregs sregs = {
+        .cs = segment(0x10, 11, true),
+        .ds = data,
+        .es = data,
+        .fs = data,
+        .gs = data,
+        .ss = data,
+        .tr = {.limit = 0xffff, .type = 11, .present = 1}, /* as at reset; a busy TSS */
+        .ldt = {.limit = 0xffff, .type = 2, .present = 1},
+        .gdt = {.base = LAYOUT_GDT, .limit = 4 * 8 - 1},
+        .idt = {.limit = 0xffff},
+        .cr0 = 0x80000001, /* PG, PE */
+        .cr3 = LAYOUT_PML4,
+        .cr4 = 0x20,                       /* PAE */
+        .efer = 0x500,                     /* LMA, LME */
+        .apic_base = LAYOUT_LAPIC | 0x900, /* enabled, of the first CPU; as at reset */
+    };
 
-    if (ioctl(vcpu_fd, KVM_GET_SREGS, &sregs) < 0)
-        return err_sys(err, "cannot read the special registers (KVM_GET_SREGS)");
-    sregs.cs = segment(0x10, 11, true);
-    sregs.ds = sregs.es = sregs.fs = sregs.gs = sregs.ss = segment(0x18, 3, false);
-    sregs.gdt.base = LAYOUT_GDT;
-    sregs.gdt.limit = 4 * 8 - 1;
-    sregs.cr0 = 0x80000001; /* PG, PE */
-    sregs.cr3 = LAYOUT_PML4;
-    sregs.cr4 = 0x20;   /* PAE */
-    sregs.efer = 0x500; /* LMA, LME */
     if (ioctl(vcpu_fd, KVM_SET_SREGS, &sregs) < 0)
         return err_sys(err, "cannot enter 64-bit mode (KVM_SET_SREGS)");
     return 0;

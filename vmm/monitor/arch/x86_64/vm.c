@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vm.c: address space, interrupt controllers and port I/O on x86_64. Runs in the monitor. */
 #include <assert.h>
+#include <cpuid.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
@@ -42,11 +43,19 @@ uint32_t arch_device_gsi(uint32_t index)
     return LAYOUT_FIRST_PIN + index;
 }
 
+/* AMD's virtualization (APM volume 3, CPUID Fn8000_0001_ECX). */
+static bool host_has_svm(void)
+{
+    unsigned int eax, ebx, ecx, edx;
+
+    return __get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) && (ecx & 1U << 2);
+}
+
 int arch_vm_init(int vm_fd, struct err *err)
 {
     /* Only matters on Intel hosts without unrestricted guest mode; before any vCPU. The identity
      * map, the same, is by default in the page before it (KVM_SET_IDENTITY_MAP_ADDR). */
-    if (ioctl(vm_fd, KVM_SET_TSS_ADDR, LAYOUT_TSS) < 0)
+    if (!host_has_svm() && ioctl(vm_fd, KVM_SET_TSS_ADDR, LAYOUT_TSS) < 0)
         return err_sys(err, "cannot place the TSS (KVM_SET_TSS_ADDR)");
     if (ioctl(vm_fd, KVM_CREATE_IRQCHIP, 0) < 0)
         return err_sys(err, "cannot create the interrupt controllers (KVM_CREATE_IRQCHIP)");
