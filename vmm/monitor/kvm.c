@@ -97,15 +97,15 @@ int kvm_ioeventfd(int vm_fd, gpa_t address, int event_fd, struct err *err)
     return 0;
 }
 
-void kvm_irq_edge(int vm_fd, uint32_t gsi)
+int kvm_irq_edge(int vm_fd, uint32_t gsi, struct err *err)
 {
     struct kvm_irq_level line = {.irq = gsi, .level = 1};
     int failed = ioctl(vm_fd, KVM_IRQ_LINE, &line);
 
     line.level = 0;
-    failed |= ioctl(vm_fd, KVM_IRQ_LINE, &line);
-    must(failed ==
-         0); /* with interrupt controllers in the kernel nothing can (virt/kvm/kvm_main.c) */
+    if (failed < 0 || ioctl(vm_fd, KVM_IRQ_LINE, &line) < 0)
+        return err_sys(err, "cannot raise an interrupt (KVM_IRQ_LINE)");
+    return 0;
 }
 
 int kvm_vcpu_create(int kvm_fd, int vm_fd, uint32_t index, struct kvm_vcpu *vcpu, struct err *err)

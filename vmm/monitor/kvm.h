@@ -34,7 +34,7 @@ int kvm_ioeventfd(int vm_fd, gpa_t address, int event_fd, struct err *err);
  * the kernel's, as pins of the IOAPIC need a lock that sleeps, and each costs the end of the VM a
  * grace period of SRCU.
  */
-void kvm_irq_edge(int vm_fd, uint32_t gsi);
+int kvm_irq_edge(int vm_fd, uint32_t gsi, struct err *err);
 
 /* A vCPU: its fd, and the shared page through which KVM reports exits. */
 struct kvm_vcpu {

@@ -131,9 +131,12 @@ static void machine_bell(void *context, uint32_t events)
 
 static void machine_interrupt(void *context, uint32_t line)
 {
-    const struct machine *machine = context;
+    struct machine *machine = context;
+    struct err err = ERR_INIT;
 
-    kvm_irq_edge(machine->vm_fd, line);
+    /* A guest that misses one would wait for a limit, and the task would get the blame. */
+    if (kvm_irq_edge(machine->vm_fd, line, &err) < 0)
+        machine_end_with(machine, IPC_END_HOST, err.text);
 }
 
 /* The guest is to be stopped from outside: what its devices look like helps to see why. */
