@@ -192,6 +192,14 @@ END
     between 0 "$(result .host_measured.disk_bytes.scratch)" $((32 << 20))
 }
 
+@test "disk: what a task removes is room on the host again" {
+    task 'sh -c "head -c 20M /dev/zero | tr \\0 x >big; sync; stat -c %b big; rm big; sync"' '[limits]' 'disk = 64M'
+    run_task
+    expect ok 0
+    ((20 << 11 <= $(cat "$T/out/stdout"))) # it was there, in blocks of 512 bytes
+    between 0 "$(result .host_measured.disk_bytes.scratch)" $((8 << 20))
+}
+
 # With inodes = 100: the program itself is one, the folder /task another.
 readonly MAKE_FILES='
 import errno, os, sys
