@@ -18,7 +18,7 @@ KERNEL = TREE + "/build/kernel/vmlinux"
 INITRAMFS = TOOLS + "/initramfs.cpio"
 MEMORY_MIB = 96
 COMMAND_LINE = ("panic=-1 nomodule swiotlb=noforce cryptomgr.notests random.trust_cpu=on "
-                "random.trust_bootloader=on rcupdate.rcu_expedited=1 reboot=t quiet loglevel=0 "
+                "random.trust_bootloader=on rcupdate.rcu_expedited=1 noreplace-smp reboot=t,force quiet loglevel=0 "
                 "8250.nr_uarts=0")
 BARE = [TOOLS + "/bare", TREE + "/build/bin", KERNEL, INITRAMFS, str(MEMORY_MIB), COMMAND_LINE]
 QEMU = ["qemu-system-x86_64", "-M", "microvm,x-option-roms=off,pit=off,pic=off,rtc=off,isa-serial=off,"

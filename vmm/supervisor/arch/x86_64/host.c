@@ -23,16 +23,17 @@ bool host_cpu_is_guest(void)
 
 /*
  * noreplace-smp: with one vCPU the kernel would take the lock prefixes out of its text, a
- * page-table walk and a flush for each, which costs more than they do.
+ * page-table walk and a flush for each, which costs more than they do. reboot=t,force: a triple fault
+ * at once; what would be put to rest first, pin by pin of the IOAPIC, goes with the machine.
  */
 const char *host_kernel_cmdline(bool console)
 {
     if (console)
         return KERNEL_CMDLINE_COMMON
-            "noreplace-smp reboot=t loglevel=7 earlycon=uart8250,io,0x3f8,115200 "
+            "noreplace-smp reboot=t,force loglevel=7 earlycon=uart8250,io,0x3f8,115200 "
             "console=ttyS0,115200";
     /* Without a 16550 the driver would still probe for four. */
-    return KERNEL_CMDLINE_COMMON "noreplace-smp reboot=t quiet loglevel=0 8250.nr_uarts=0";
+    return KERNEL_CMDLINE_COMMON "noreplace-smp reboot=t,force quiet loglevel=0 8250.nr_uarts=0";
 }
 
 bool host_device_place(uint32_t index, struct host_device_place *place)
