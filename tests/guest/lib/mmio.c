@@ -82,11 +82,21 @@ void device_negotiate(const struct device *device, uint64_t features)
     status_add(device, STATUS_FEATURES_OK);
 }
 
-bool status_await(const struct device *device, uint32_t bits)
+static bool reg_await(const struct device *device, uint32_t offset, uint32_t bits)
 {
     for (unsigned i = 0; i < PATIENCE; i++) {
-        if ((reg_read(device, REG_STATUS) & bits) == bits)
+        if ((reg_read(device, offset) & bits) == bits)
             return true;
     }
     return false;
+}
+
+bool status_await(const struct device *device, uint32_t bits)
+{
+    return reg_await(device, REG_STATUS, bits);
+}
+
+bool interrupt_await(const struct device *device, uint32_t bits)
+{
+    return reg_await(device, REG_INTERRUPT_STATUS, bits);
 }

@@ -80,5 +80,7 @@ void device_negotiate(const struct device *device, uint64_t features);
 
 /* Wait until the status has BITS; false when that does not come. */
 bool status_await(const struct device *device, uint32_t bits);
+/* The same of the interrupt status: a device notifies after it has changed what it notifies of. */
+bool interrupt_await(const struct device *device, uint32_t bits);
 
 #endif

@@ -12,7 +12,7 @@ struct blk villain_disk;
 void expect_broken(const struct device *device)
 {
     expect(status_await(device, STATUS_NEEDS_RESET), "no DEVICE_NEEDS_RESET");
-    expect(reg_read(device, REG_INTERRUPT_STATUS) & INTERRUPT_CONFIG, "no configuration interrupt");
+    expect(interrupt_await(device, INTERRUPT_CONFIG), "no configuration interrupt");
 }
 
 void villain_disk_serves(void)
@@ -27,8 +27,7 @@ void villain_disk_serves(void)
     expect_equal(
         "a correct read afterwards", blk_request(&villain_disk, BLK_IN, 7, in, sizeof(in)), BLK_OK);
     expect(memcmp(out, in, sizeof(in)) == 0, "what was written is not what is read");
-    expect(reg_read(&villain_disk.device, REG_INTERRUPT_STATUS) & INTERRUPT_USED,
-        "no used buffer notification");
+    expect(interrupt_await(&villain_disk.device, INTERRUPT_USED), "no used buffer notification");
 }
 
 /* ---- ways to end that leave nothing to report ---- */
