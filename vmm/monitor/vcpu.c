@@ -198,6 +198,8 @@ static void *vcpu_thread(void *argument)
         vcpu_run(vcpu);
     if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)
         vcpu->cpu_ns = (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+    /* Release: pairs with the acquire in vcpu_stop(), for the counts. */
+    atomic_store_explicit(&vcpu->ended, true, memory_order_release);
     return NULL;
 }
 
@@ -238,6 +240,7 @@ void vcpu_stop(struct vcpu *vcpu)
 
         (void)pthread_kill(vcpu->thread, KICK_SIGNAL);
         if (pthread_clockjoin_np(vcpu->thread, NULL, CLOCK_MONOTONIC, &deadline) == 0) {
+            (void)atomic_load_explicit(&vcpu->ended, memory_order_acquire);
             vcpu->started = false;
             return;
         }

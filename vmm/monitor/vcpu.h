@@ -51,8 +51,9 @@ struct vcpu {
     pthread_t thread;
     bool started;
     atomic_bool stop;
-    uint64_t exits;  /* valid after vcpu_stop() */
-    uint64_t cpu_ns; /* CPU time of the thread; valid after vcpu_stop() */
+    atomic_bool ended; /* for the thread sanitizer, which does not know pthread_clockjoin_np() */
+    uint64_t exits;    /* valid after vcpu_stop() */
+    uint64_t cpu_ns;   /* CPU time of the thread; valid after vcpu_stop() */
 };
 
 /* Once per process, before the first vcpu_start(): the signal that kicks a thread out of KVM_RUN.
