@@ -22,6 +22,18 @@ for _name in SANDBOXES:
 # How many runs are measured one by one; whether the largest crowd is made; of whom.
 SIZES = {"full": (8, AT_ONCE, tuple(SANDBOXES)), "tiny": (1, (1, 8), ("vmrun",))}
 SETTLE_S = 1.0  # what the kernel does after the end of a run is part of it
+EACH_S = 3  # at most; the slowest takes a tenth of it
+
+
+def ends_of(running, deadline):
+    """Their exit statuses; all are killed when they are not over by then."""
+    try:
+        return [process.wait(max(deadline - time.monotonic(), 0)) for process in running]
+    except subprocess.TimeoutExpired as error:
+        for process in running:
+            process.kill()
+            process.wait()
+        raise RuntimeError(f"{len(running)} runs together were not over in time") from error
 
 
 def together(sandbox, ground, label, count):
@@ -31,7 +43,7 @@ def together(sandbox, ground, label, count):
     busy, began = busy_s(), time.monotonic()
     running = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd="/")
                for command in commands]
-    failed = sum(process.wait() != 0 for process in running)
+    failed = sum(status != 0 for status in ends_of(running, began + count * EACH_S))
     wall = time.monotonic() - began
     time.sleep(SETTLE_S)
     if failed:
