@@ -160,8 +160,8 @@ static int guest_make_folders(const struct job *job, struct err *err)
 
 int guest_mount_scratch(const struct job *job, struct err *err)
 {
-    /* noinit_itable: no kernel thread that zeroes inode tables, and so fills a sparse disk. discard:
-     * what the task removes is room on the host again, at once. */
+    /* noinit_itable: no kernel thread that zeroes inode tables, and so fills a sparse disk.
+     * discard: what the task removes is room on the host again, at once. */
     if (mount(WIRE_DISK_SCRATCH, PLACE_SCRATCH, "ext4", MS_NOATIME | MS_NOSUID | MS_NODEV,
             "noinit_itable,discard,errors=remount-ro,usrquota") < 0)
         return err_sys(err, "cannot mount the scratch disk %s", WIRE_DISK_SCRATCH);

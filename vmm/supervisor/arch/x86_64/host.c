@@ -23,8 +23,8 @@ bool host_cpu_is_guest(void)
 
 /*
  * noreplace-smp: with one vCPU the kernel would take the lock prefixes out of its text, a
- * page-table walk and a flush for each, which costs more than they do. reboot=t,force: a triple fault
- * at once; what would be put to rest first, pin by pin of the IOAPIC, goes with the machine.
+ * page-table walk and a flush for each, which costs more than they do. reboot=t,force: a triple
+ * fault at once; what would be put to rest first, pin by pin of the IOAPIC, goes with the machine.
  */
 const char *host_kernel_cmdline(bool console)
 {
