@@ -22,7 +22,7 @@ for _name in SANDBOXES:
 # How many runs are measured one by one; whether the largest crowd is made; of whom.
 SIZES = {"full": (8, AT_ONCE, tuple(SANDBOXES)), "tiny": (1, (1, 8), ("vmrun",))}
 SETTLE_S = 1.0  # what the kernel does after the end of a run is part of it
-EACH_S = 3  # at most; the slowest takes a tenth of it
+EACH_S = 3  # of counted time; a crowd that takes longer for each of its runs is ended
 
 
 def ends_of(running, deadline):

@@ -26,7 +26,7 @@ int kvm_create_vm(int kvm_fd, struct err *err);
 /* Give the VM all regions of MEM as its RAM. */
 int kvm_set_memory(int vm_fd, const struct guest_mem *mem, struct err *err);
 
-/* A write of VALUE (32 bits) to ADDRESS signals EVENT_FD instead of leaving to the monitor. */
+/* A write of 32 bits, whichever, to ADDRESS signals EVENT_FD instead of leaving to the monitor. */
 int kvm_ioeventfd(int vm_fd, gpa_t address, int event_fd, struct err *err);
 
 /*

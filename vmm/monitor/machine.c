@@ -377,6 +377,7 @@ static int machine_start(struct machine *machine, struct jail *jail, struct err 
 
     if (vcpu_signal_init(err) < 0)
         return -1;
+    vcpu_gate_init(&machine->gate, jail, machine->setup->cpu_count);
     for (uint32_t i = 0; i < machine->setup->cpu_count; i++) {
         if (vcpu_start(&machine->vcpus[i], &machine->owner, err) < 0)
             return -1;
@@ -466,7 +467,6 @@ void machine_run(const struct ipc_machine *setup, struct jail *jail, struct ipc_
     struct err err = ERR_INIT;
 
     machine.setup = setup;
-    vcpu_gate_init(&machine.gate, jail, setup->cpu_count);
     if (machine_prepare(&machine, &err) < 0 ||
         (machine_build(&machine, &err) < 0 && machine_build_failed(&err) < 0) ||
         machine_watch(&machine, &err) < 0 || machine_start(&machine, jail, &err) < 0 ||

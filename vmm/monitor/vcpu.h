@@ -67,7 +67,8 @@ void vcpu_gate_init(struct vcpu_gate *gate, const struct jail *jail, uint32_t co
 /* Wait until all threads are sealed; then open the gate for them. */
 int vcpu_gate_await(struct vcpu_gate *gate, struct err *err);
 void vcpu_gate_open(struct vcpu_gate *gate);
-/* Those that wait, or will, end instead; nothing for a gate that is open. Once at most. */
+/* Those that wait, or will, end instead; nothing for a gate that is open, or all zero. Once at
+ * most. */
 void vcpu_gate_refuse(struct vcpu_gate *gate);
 
 /* Make the thread leave KVM_RUN and wait for its end. Safe when it never started or ended already.

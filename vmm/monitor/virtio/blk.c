@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/num.h"
 
 /* Feature bits (§5.2.3). */
